@@ -1,0 +1,1 @@
+"""Dagster's schedules and sensors around the planner."""

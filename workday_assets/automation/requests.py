@@ -1,0 +1,160 @@
+"""Run requests and tick texts made from the plans of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import dagster as dg
+from dagster._core.storage.tags import (
+    ASSET_PARTITION_RANGE_END_TAG,
+    ASSET_PARTITION_RANGE_START_TAG,
+    PARTITION_NAME_TAG,
+)
+
+from workday_assets.automation.plans import AssetPlans, WorkdaySource, decisions_of
+from workday_assets.automation.recorded import earlier_runs
+
+if TYPE_CHECKING:
+    from workday_assets.timetable import WorkdayTimetable
+
+#: Up to so many due days get a run each; more are requested as ranges.
+RUN_PER_DAY_LIMIT = 10
+
+Span = tuple[date, date, frozenset[dg.AssetKey]]
+
+
+def run_requests(
+    plans: AssetPlans,
+    timetable: WorkdayTimetable,
+    instance: dg.DagsterInstance,
+    *,
+    trigger: str,
+    fmt: str = "%Y-%m-%d",
+) -> list[dg.RunRequest]:
+    """The runs to request, oldest first: one per day, or per range when many days are due.
+
+    A run key is the partition key (or range) and the number of earlier runs with it, of any
+    status, so that a failed or wiped day can be asked for again and a repeated tick cannot.
+    """
+    due = plans.due_by_day()
+    requests = []
+    for first, last, keys in spans(due, timetable, merge=len(due) > RUN_PER_DAY_LIMIT):
+        key_tags = partition_tags(first.strftime(fmt), last.strftime(fmt))
+        number = earlier_runs(instance, key_tags)
+        name = first.strftime(fmt) if first == last else f"{first:{fmt}}..{last:{fmt}}"
+        single = first == last
+        requests.append(
+            dg.RunRequest(
+                run_key=f"{name}#{number}",
+                partition_key=name if single else None,
+                asset_selection=sorted(keys),
+                tags={
+                    **({} if single else key_tags),
+                    **interval_tags(timetable, first, last, trigger),
+                },
+            )
+        )
+    return requests
+
+
+def partition_tags(first: str, last: str) -> dict[str, str]:
+    """Dagster's tags of a run over the partition keys `first` to `last`, both included."""
+    if first == last:
+        return {PARTITION_NAME_TAG: first}
+    return {ASSET_PARTITION_RANGE_START_TAG: first, ASSET_PARTITION_RANGE_END_TAG: last}
+
+
+def interval_tags(
+    timetable: WorkdayTimetable, first: date, last: date, trigger: str
+) -> dict[str, str]:
+    """The tags that every run of this package carries; a range run has first and last of each."""
+    begin, finish = timetable.interval(first), timetable.interval(last)
+    tags = {
+        "workday/interval_start": begin.start.isoformat(),
+        "workday/interval_end": finish.end.isoformat(),
+        "workday/run_after": timetable.run_after(last).isoformat(),
+        "workday/trigger": trigger,
+    }
+    if first == last:
+        return {"workday/logical_date": first.isoformat(), **tags}
+    return {
+        "workday/logical_date_first": first.isoformat(),
+        "workday/logical_date_last": last.isoformat(),
+        **tags,
+    }
+
+
+def skip_text(
+    plans: AssetPlans,
+    timetable: WorkdayTimetable,
+    as_of: datetime,
+    source: WorkdaySource | None,
+) -> str:
+    """Why nothing is requested: what is waited for, then what comes next."""
+    parts = [*_waits(plans), *_failures(plans)]
+    if not parts:
+        parts.append(_all_done(plans))
+    parts.append(_next(timetable, as_of, source))
+    return "; ".join(parts) + "."
+
+
+def spans(
+    due: Mapping[date, frozenset[dg.AssetKey]], timetable: WorkdayTimetable, *, merge: bool
+) -> Iterator[Span]:
+    """The due days as (first, last, assets), oldest first.
+
+    Merged, a span is a stretch of consecutive workdays with the same assets; else it is one day.
+    """
+    span: Span | None = None
+    for day, keys in due.items():
+        if span is not None:
+            first, last, span_keys = span
+            if merge and keys == span_keys and timetable.calendar.next(last) == day:
+                span = (first, day, keys)
+                continue
+            yield span
+        span = (day, day, keys)
+    if span is not None:
+        yield span
+
+
+def _waits(plans: AssetPlans) -> Iterator[str]:
+    for key, decision in decisions_of(plans, "not_ready"):
+        yield f"{key.to_user_string()} {decision.day}: {decision.reason}"
+    flying: dict[date, list[str]] = {}
+    for key, decision in decisions_of(plans, "in_flight"):
+        flying.setdefault(decision.day, []).append(key.to_user_string())
+    for day, names in sorted(flying.items()):
+        yield f"in flight: {', '.join(names)} {day}"
+
+
+def _failures(plans: AssetPlans) -> Iterator[str]:
+    for key, decision in decisions_of(plans, "failed"):
+        yield f"{key.to_user_string()} {decision.day}: {decision.reason}"
+
+
+def _all_done(plans: AssetPlans) -> str:
+    done = [decision.day for _, decision in decisions_of(plans, "done")]
+    if not done:
+        return "no workday is complete yet"
+    newest = max(done)
+    return f"nothing is due: all {len(plans.plans)} assets are done up to {newest}"
+
+
+def _next(timetable: WorkdayTimetable, as_of: datetime, source: WorkdaySource | None) -> str:
+    calendar = timetable.calendar
+    upcoming = timetable.upcoming(as_of)
+    end = source.last_date if source is not None else None
+    if source is not None and end is not None and (not upcoming or upcoming.interval.day > end):
+        return source.describe()
+    if upcoming is None:
+        return (
+            f"calendar {calendar.name} ends {calendar.last_date}: freeze one that reaches further"
+        )
+    text = f"next run {upcoming.run_after:%Y-%m-%d %H:%M} for {upcoming.interval.day}"
+    yesterday = timetable.local_date(as_of) - timedelta(days=1)
+    if calendar.first_date <= yesterday and not calendar.is_workday(yesterday):
+        return f"{yesterday} is {calendar.describe(yesterday)} in {calendar.name}; {text}"
+    return text

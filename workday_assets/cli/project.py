@@ -1,0 +1,47 @@
+"""The project and the instance that a command works on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+import dagster as dg
+import pendulum
+
+from workday_assets.automation.plans import WorkdaySource
+from workday_assets.definitions import SOURCE, TIMETABLE, defs
+from workday_assets.storage.state import find_instance
+from workday_assets.timetable import WorkdayTimetable
+
+
+@dataclass(frozen=True)
+class Project:
+    """What a command needs.
+
+    Attributes:
+        instance: where runs and materializations are recorded.
+        where: one line that says which instance that is.
+        repository: the project's definitions.
+        timetable: when its workdays may run.
+        source: what its root assets read.
+        as_of: "now", read once.
+    """
+
+    instance: dg.DagsterInstance
+    where: str
+    repository: dg.RepositoryDefinition
+    timetable: WorkdayTimetable
+    source: WorkdaySource
+    as_of: datetime
+
+
+@contextmanager
+def open_project() -> Iterator[Project]:
+    """The project's definitions with its instance, which is closed afterwards."""
+    location = find_instance()
+    with location.open() as instance:
+        repository = defs.get_repository_def()
+        now = pendulum.now("UTC")
+        yield Project(instance, location.describe(), repository, TIMETABLE, SOURCE, now)

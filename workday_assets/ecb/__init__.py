@@ -1,0 +1,1 @@
+"""The pipeline on the European Central Bank's euro reference rates."""

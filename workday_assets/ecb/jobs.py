@@ -1,0 +1,30 @@
+"""What runs the ECB's assets by itself: the sensor is the default trigger, the schedule rests."""
+
+from __future__ import annotations
+
+from datetime import time
+
+import dagster as dg
+
+from workday_assets.automation.schedules import build_workday_schedule
+from workday_assets.automation.sensors import build_interval_sensor
+from workday_assets.ecb.assets import CALENDAR, TIMETABLE, TIMEZONE
+from workday_assets.planner import CatchupPolicy
+from workday_assets.timetable import WorkdayTimetable
+
+#: Every asset with a partition per workday.
+WORKDAY_ASSETS = dg.AssetSelection.groups("ecb")
+POLICY = CatchupPolicy.last(5)
+#: Resource key of the source of the root assets.
+SOURCE_KEY = "ecb_rates"
+
+interval_sensor = build_interval_sensor(
+    "ecb_workdays", WORKDAY_ASSETS, TIMETABLE, policy=POLICY, source=SOURCE_KEY
+)
+morning_schedule = build_workday_schedule(
+    "ecb_workdays_at_0800",
+    WORKDAY_ASSETS,
+    WorkdayTimetable(CALENDAR, TIMEZONE, time(8)),
+    policy=POLICY,
+    source=SOURCE_KEY,
+)

@@ -1,0 +1,265 @@
+"""A partitions definition whose keys are the workdays of a calendar.
+
+The webserver and the daemon rebuild it as Dagster's plain `TimeWindowPartitionsDefinition` from
+cron, start, end, timezone, format and exclusions, so all that decides a key or a window is there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from functools import cached_property
+from typing import Any, Self
+
+import dagster as dg
+from dagster._core.definitions.timestamp import TimestampWithTimezone
+from dagster._time import datetime_from_timestamp
+
+from workday_assets.calendars import WorkdayCalendar
+from workday_assets.calendars.conventions import parse_date
+from workday_assets.errors import InvalidInputError, OutOfBoundsError
+from workday_assets.timetable import first_instant, require_zone
+
+_DAILY = "0 0 * * *"
+
+
+class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
+    """One partition per workday, from midnight to midnight of its local date.
+
+    Args:
+        calendar: the workdays; past its `last_date` there are no partitions.
+        timezone: IANA name of the zone of the dates; there is no default.
+        start: first date that can be a partition, included; by default the calendar's first date.
+        end: the date before which partitions end, excluded; by default the day after the
+            calendar's last date.
+        fmt: `strftime` format of the keys; it must tell any two dates apart.
+
+    Raises:
+        InvalidInputError: a missing or unknown timezone, an `end` not after `start`, a `fmt` from
+            which the date cannot be read back.
+        OutOfBoundsError: `start` or `end` is outside the calendar's bounds.
+    """
+
+    calendar: WorkdayCalendar
+
+    def __new__(  # noqa: D102 - the class says it
+        cls,
+        calendar: WorkdayCalendar,
+        timezone: str,
+        start: date | str | None = None,
+        end: date | str | None = None,
+        fmt: str = "%Y-%m-%d",
+    ) -> Self:
+        require_zone(timezone)
+        first = calendar.first_date if start is None else parse_date(start, "start")
+        past = calendar.last_date + timedelta(days=1) if end is None else parse_date(end, "end")
+        _check_range(calendar, first, past)
+        _check_format(fmt)
+        self = super().__new__(
+            cls,
+            start=_timestamp(first, timezone),
+            end=_timestamp(past, timezone),
+            timezone=timezone,
+            fmt=fmt,
+            cron_schedule=_DAILY,
+            exclusions=exclusions(calendar, timezone, first, past) or None,
+        )
+        self.calendar = calendar
+        return self  # type: ignore[no-any-return]  # Dagster's record types are dynamic
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        past = self.last_date + timedelta(days=1)
+        return type(self), (self.calendar, self.timezone, self.first_date, past, self.fmt)
+
+    @property
+    def first_date(self) -> date:
+        """The first date that can be a partition, included."""
+        return self.start.date()
+
+    @property
+    def last_date(self) -> date:
+        """The last date that can be a partition, included."""
+        assert self.end is not None  # noqa: S101 - the constructor always sets it
+        return (self.end - timedelta(days=1)).date()
+
+    def day(self, partition_key: str) -> date:
+        """The local date that a key names.
+
+        Raises:
+            ValueError: the key is not in the definition's format.
+        """
+        return datetime.strptime(partition_key, self.fmt).date()  # noqa: DTZ007 - a local date
+
+    @property
+    def first_workday(self) -> date:
+        """The first partition's date."""
+        return self._days[0]
+
+    def keys_around(self, partition_key: str, start_offset: int, end_offset: int) -> list[str]:
+        """The keys from `start_offset` to `end_offset` workdays after a key, both included.
+
+        Negative offsets are workdays before it. Days that are no partitions are left out.
+
+        Raises:
+            ClosedDayError: the key is a closed day.
+        """
+        self._require_open(partition_key)
+        index = bisect_left(self._days, self.day(partition_key))
+        found = self._days[max(index + start_offset, 0) : max(index + end_offset + 1, 0)]
+        return [day.strftime(self.fmt) for day in found]
+
+    # What follows is the base class's answer, faster, but for closed days: those are refused.
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return int(super().__hash__())  # type: ignore[no-untyped-call]
+
+    @cached_property
+    def _days(self) -> list[date]:
+        return list(self.calendar.workdays(self.first_date, self.last_date + timedelta(days=1)))
+
+    @cached_property
+    def _starts(self) -> list[float]:
+        return [first_instant(day, self.timezone).timestamp() for day in self._days]
+
+    @cached_property
+    def _ends(self) -> list[float]:
+        after = (day + timedelta(days=1) for day in self._days)
+        return [first_instant(day, self.timezone).timestamp() for day in after]
+
+    def _window(self, index: int) -> dg.TimeWindow:
+        start = datetime_from_timestamp(self._starts[index], self.timezone)
+        return dg.TimeWindow(start, datetime_from_timestamp(self._ends[index], self.timezone))
+
+    def _iterate_time_windows(
+        self, start_timestamp: float, ignore_exclusions: bool = False
+    ) -> Iterator[dg.TimeWindow]:
+        if ignore_exclusions or start_timestamp < self.start_timestamp:
+            yield from super()._iterate_time_windows(start_timestamp, ignore_exclusions)
+            return
+        for index in range(bisect_left(self._starts, start_timestamp), len(self._starts)):
+            yield self._window(index)
+        past = max(start_timestamp, self.end_ts.timestamp if self.end_ts else start_timestamp)
+        yield from super()._iterate_time_windows(past)
+
+    def _reverse_iterate_time_windows(
+        self, end_timestamp: float, ignore_exclusions: bool = False
+    ) -> Iterator[dg.TimeWindow]:
+        if ignore_exclusions or (self.end_ts and end_timestamp > self.end_ts.timestamp):
+            yield from super()._reverse_iterate_time_windows(end_timestamp, ignore_exclusions)
+            return
+        for index in reversed(range(bisect_right(self._ends, end_timestamp))):
+            yield self._window(index)
+        yield from super()._reverse_iterate_time_windows(min(end_timestamp, self.start_timestamp))
+
+    def is_window_start_excluded(self, window_start: datetime) -> bool:
+        """Whether `window_start`, midnight of a local date, begins a closed day."""
+        day = window_start.astimezone(require_zone(self.timezone)).date()
+        if self.calendar.first_date <= day <= self.calendar.last_date:
+            return not self.calendar.is_workday(day)
+        return bool(super().is_window_start_excluded(window_start))
+
+    def start_time_for_partition_key(self, partition_key: str) -> datetime:
+        """The first instant of a key's date.
+
+        Raises:
+            ClosedDayError: the key is a closed day; the base class answers for another day.
+        """
+        self._require_open(partition_key)
+        return super().start_time_for_partition_key(partition_key)
+
+    def time_window_for_partition_key(  # type: ignore[override]  # the base's is cached
+        self, partition_key: str
+    ) -> dg.TimeWindow:
+        """The window of a key, start included, end excluded.
+
+        Raises:
+            ClosedDayError: the key is a closed day; the base class answers for another day.
+        """
+        self._require_open(partition_key)
+        return super().time_window_for_partition_key(partition_key)
+
+    def get_partition_keys_in_range(self, partition_key_range: dg.PartitionKeyRange) -> list[str]:
+        """The keys from start to end, both included; ends that are closed days are cut off."""
+        first = self.day(partition_key_range.start)
+        last = self.day(partition_key_range.end)
+        if first < self.first_date or last > self.last_date or last < first:
+            raise InvalidInputError(
+                f"partition_key_range={partition_key_range.start}..{partition_key_range.end} is"
+                f" reversed or outside {self.first_date} to {self.last_date}; give a range inside."
+            )
+        found = self._days[bisect_left(self._days, first) : bisect_right(self._days, last)]
+        return [day.strftime(self.fmt) for day in found]
+
+    def _require_open(self, partition_key: str) -> None:
+        day = self.day(partition_key)
+        if self.first_date <= day <= self.last_date and not self.calendar.is_workday(day):
+            self.calendar.roll(day, "raise")
+
+
+def exclusions(
+    calendar: WorkdayCalendar, timezone: str, first: date, past: date
+) -> list[str | TimestampWithTimezone]:
+    """The closed days of ``first <= day < past`` in the canonical, most compact exact form.
+
+    Where every day of a (month, weekday) pair is closed, a cron string excludes the pair; weekdays
+    closed in the same months share one string. Every other closed day is a timestamp. The result
+    depends on the closed days alone: cron strings by weekday, then timestamps ascending.
+    """
+    closed = list(calendar.closed_days(first, past))
+    days = map(date.fromordinal, range(first.toordinal(), past.toordinal()))
+    total = Counter((day.month, day.weekday()) for day in days)
+    shut = Counter((day.month, day.weekday()) for day in closed)
+    whole = {pair for pair, count in shut.items() if count == total[pair]}
+    dates = [day for day in closed if (day.month, day.weekday()) not in whole]
+    return [*_cron_strings(whole), *(_timestamp(day, timezone) for day in dates)]
+
+
+def _cron_strings(pairs: set[tuple[int, int]]) -> list[str]:
+    """Cron strings that together match midnight of the (month, weekday) `pairs` and no other."""
+    weekdays_of: dict[tuple[int, ...], list[int]] = {}
+    for cron_weekday in range(7):  # cron counts from Sunday, Python from Monday
+        months = tuple(sorted(m for m, weekday in pairs if (weekday + 1) % 7 == cron_weekday))
+        if months:
+            weekdays_of.setdefault(months, []).append(cron_weekday)
+    return [
+        f"0 0 * {'*' if len(months) == 12 else ','.join(map(str, months))}"
+        f" {','.join(map(str, weekdays))}"
+        for months, weekdays in weekdays_of.items()
+    ]
+
+
+def _timestamp(day: date, timezone: str) -> TimestampWithTimezone:
+    return TimestampWithTimezone(first_instant(day, timezone).timestamp(), timezone)
+
+
+def _check_range(calendar: WorkdayCalendar, first: date, past: date) -> None:
+    last = past - timedelta(days=1)
+    for parameter, day in (("start", first), ("end", last)):
+        if not calendar.first_date <= day <= calendar.last_date:
+            raise OutOfBoundsError(
+                parameter, day, calendar.name, calendar.first_date, calendar.last_date
+            )
+    if last < first or calendar.count(first, past) == 0:
+        raise InvalidInputError(
+            f"start={first} and end={past} (excluded) hold no workday of {calendar.name}; give a"
+            " range with at least one."
+        )
+
+
+def _check_format(fmt: str) -> None:
+    day = date(2023, 11, 29)  # month, day and year cannot be taken for one another
+    try:
+        parsed = datetime.strptime(day.strftime(fmt), fmt).date()  # noqa: DTZ007 - a local date
+    except ValueError:
+        parsed = None
+    if parsed != day:
+        raise InvalidInputError(
+            f"fmt={fmt!r} does not tell one date from another; use year, month and day, for"
+            " example '%Y-%m-%d'."
+        )

@@ -1,0 +1,250 @@
+"""What is due, and for every other day the reason; pure, total and without a clock.
+
+The schedule, the sensor and the command line all call `plan_intervals`, so what is shown is
+what happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Literal, Self
+
+from workday_assets.calendars.conventions import parse_date
+from workday_assets.errors import InvalidInputError, OutOfBoundsError
+from workday_assets.timetable import WorkdayTimetable, require_aware
+
+if TYPE_CHECKING:
+    import pendulum
+
+Verdict = Literal["closed", "waiting", "in_flight", "done", "failed", "skipped", "not_ready", "due"]
+Ready = Callable[[date], bool | str]
+
+
+@dataclass(frozen=True, slots=True)
+class CatchupPolicy:
+    """Which missed workdays are made up; numbers count workdays, never ticks or hours.
+
+    Use the constructors `all`, `last`, `latest` and `none`.
+
+    Attributes:
+        newest: keep only so many of the newest complete workdays; `None` keeps all.
+        limit: ask for at most so many workdays per call; `None` means no limit.
+        since: keep only workdays that complete after this instant; `None` keeps all.
+    """
+
+    newest: int | None = None
+    limit: int | None = None
+    since: datetime | None = None
+
+    def __post_init__(self) -> None:
+        for parameter in ("newest", "limit"):
+            value = getattr(self, parameter)
+            if value is not None and (isinstance(value, bool) or value < 1):
+                raise InvalidInputError(
+                    f"{parameter}={value!r} asks for no workday at all; give 1 or more, or switch"
+                    " the schedule or sensor off."
+                )
+        if self.since is not None:
+            require_aware(self.since, "since")
+
+    @classmethod
+    def all(cls, limit: int | None = None) -> Self:
+        """Everything missed, oldest first, at most `limit` per call."""
+        return cls(limit=limit)
+
+    @classmethod
+    def last(cls, n: int) -> Self:
+        """The newest `n` complete workdays."""
+        return cls(newest=n)
+
+    @classmethod
+    def latest(cls) -> Self:
+        """The newest complete workday."""
+        return cls.last(1)
+
+    @classmethod
+    def none(cls, since: datetime) -> Self:
+        """Only workdays that complete after `since`."""
+        return cls(since=since)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The verdict on one date.
+
+    Attributes:
+        day: the local date.
+        verdict: the first that matches of closed, waiting, in_flight, done, failed, skipped,
+            not_ready and due.
+        reason: why, as a clause that can stand alone.
+        run_after: earliest instant of its run; `None` on a closed day, and where the calendar
+            ends before it.
+        attempts: runs of this day that failed.
+    """
+
+    day: date
+    verdict: Verdict
+    reason: str
+    run_after: pendulum.DateTime | None
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Decisions for every date looked at, closed days included, oldest first."""
+
+    decisions: list[Decision]
+
+    @property
+    def due(self) -> list[date]:
+        """The days to request, oldest first."""
+        return [d.day for d in self.decisions if d.verdict == "due"]
+
+    def of(self, *verdicts: Verdict) -> list[Decision]:
+        """The decisions with one of `verdicts`, oldest first."""
+        return [d for d in self.decisions if d.verdict in verdicts]
+
+
+def plan_intervals(
+    timetable: WorkdayTimetable,
+    *,
+    as_of: datetime,
+    start: date | str | None = None,
+    end: date | str | None = None,
+    done: Set[date] = frozenset(),
+    in_flight: Set[date] = frozenset(),
+    failed: Mapping[date, int] = {},
+    policy: CatchupPolicy = CatchupPolicy.all(),  # noqa: B008 - a frozen value
+    retry_failed: int = 0,
+    ready: Ready | None = None,
+) -> Plan:
+    """Decide for one asset which workdays to request at `as_of`, and explain every other date.
+
+    Every complete workday ends up `done`, `in_flight`, `failed`, `skipped`, `not_ready` or
+    `due`; none is left out.
+
+    Args:
+        timetable: the workdays and when each may run.
+        as_of: "now", aware.
+        start: first date looked at, included; by default the calendar's first date.
+        end: last date looked at, included; by default the local date of `as_of`. An archive's
+            last date belongs here: nothing later is due or waiting.
+        done: days that are materialized.
+        in_flight: days with a run that has not ended.
+        failed: days whose last run failed, with their number of failed attempts.
+        policy: which missed days are made up, counted inside start and end.
+        retry_failed: a failed day is due again while its attempts are at most this.
+        ready: answers True, or the reason to wait, for a day that would otherwise be due.
+
+    Raises:
+        InvalidInputError: `as_of` is naive, `end` is before `start`, `retry_failed` is negative.
+        OutOfBoundsError: `start` or a given `end` lies outside the calendar's bounds.
+    """
+    require_aware(as_of, "as_of")
+    if retry_failed < 0:
+        raise InvalidInputError(f"retry_failed={retry_failed} is negative; give 0 or more.")
+    first, last = _range(timetable, as_of, start, end)
+    kept_from = _kept_from(timetable, as_of, first, last, policy)
+    decisions: list[Decision] = []
+    requested = 0
+    for ordinal in range(first.toordinal(), last.toordinal() + 1):
+        day = date.fromordinal(ordinal)
+        if not timetable.calendar.is_workday(day):
+            reason = f"{day} is {timetable.calendar.describe(day)} in {timetable.calendar.name}"
+            decisions.append(Decision(day, "closed", reason, None, 0))
+            continue
+        run_after = _run_after(timetable, day)
+        attempts = failed.get(day, 0)
+        verdict, reason = _verdict(
+            timetable, day, run_after, as_of, in_flight, done, attempts, retry_failed
+        )
+        if verdict == "due" and day < kept_from:
+            verdict, reason = "skipped", _why_skipped(policy, kept_from)
+        if verdict == "due" and policy.limit is not None and requested >= policy.limit:
+            verdict, reason = "skipped", f"beyond the limit of {policy.limit} per call, next call"
+        if verdict == "due" and ready is not None and (answer := ready(day)) is not True:
+            verdict, reason = "not_ready", answer or "its data are not there yet"
+        requested += verdict == "due"
+        decisions.append(Decision(day, verdict, reason, run_after, attempts))
+    return Plan(decisions)
+
+
+def _range(
+    timetable: WorkdayTimetable,
+    as_of: datetime,
+    start: date | str | None,
+    end: date | str | None,
+) -> tuple[date, date]:
+    calendar = timetable.calendar
+    first = calendar.first_date if start is None else parse_date(start, "start")
+    last = min(timetable.local_date(as_of), calendar.last_date)
+    if end is not None:
+        last = parse_date(end, "end")
+        if last < first:
+            raise InvalidInputError(
+                f"end={last} is before start={first}; give the earlier date as start."
+            )
+    for parameter, given, day in (("start", start, first), ("end", end, last)):
+        if given is not None and not calendar.first_date <= day <= calendar.last_date:
+            raise OutOfBoundsError(
+                parameter, day, calendar.name, calendar.first_date, calendar.last_date
+            )
+    return first, last
+
+
+def _kept_from(
+    timetable: WorkdayTimetable, as_of: datetime, first: date, last: date, policy: CatchupPolicy
+) -> date:
+    """The oldest date that the policy keeps."""
+    kept = first
+    if policy.newest is not None:
+        complete = timetable.last_complete(as_of)
+        if complete is not None and min(last, complete) >= first:
+            days = timetable.calendar.workdays(first, min(last, complete) + timedelta(days=1))
+            kept = days[-min(policy.newest, len(days))] if len(days) else first
+    if policy.since is not None:
+        # The interval of the local date of `since` is the first that ends after it.
+        kept = max(kept, timetable.local_date(policy.since))
+    return kept
+
+
+def _run_after(timetable: WorkdayTimetable, day: date) -> pendulum.DateTime | None:
+    try:
+        return timetable.run_after(day)
+    except OutOfBoundsError:
+        return None
+
+
+def _verdict(
+    timetable: WorkdayTimetable,
+    day: date,
+    run_after: pendulum.DateTime | None,
+    as_of: datetime,
+    in_flight: Set[date],
+    done: Set[date],
+    attempts: int,
+    retry_failed: int,
+) -> tuple[Verdict, str]:
+    if run_after is None:
+        last = timetable.calendar.last_date
+        return "waiting", f"calendar {timetable.calendar.name} ends {last}, before its run-after"
+    if run_after > as_of:
+        return "waiting", f"it may run from {run_after:%Y-%m-%d %H:%M} {timetable.timezone}"
+    if day in in_flight:
+        return "in_flight", "a run of it has not ended"
+    if day in done:
+        return "done", "it is materialized"
+    if attempts > retry_failed:
+        times = "once" if attempts == 1 else f"{attempts} times"
+        return "failed", f"it failed {times}, and {retry_failed} retries are allowed"
+    if attempts:
+        return "due", f"it is complete, and attempt {attempts} of {retry_failed + 1} failed"
+    return "due", "it is complete and not done"
+
+
+def _why_skipped(policy: CatchupPolicy, kept_from: date) -> str:
+    if policy.since is not None:
+        return f"it completed before {policy.since:%Y-%m-%d %H:%M %Z}, catch-up is off"
+    return f"only the newest {policy.newest} workdays are made up, from {kept_from} on"

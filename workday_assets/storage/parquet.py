@@ -1,0 +1,234 @@
+"""Stores partitioned pandas tables, one Parquet file per partition key.
+
+How a file gets into its place whole is in `files.py`; what is computed is the assets' business.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import dagster as dg
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import Field
+from upath import UPath
+
+from workday_assets.errors import (
+    InvalidInputError,
+    MissingPartitionError,
+    UnexpectedRowsError,
+    UnreadablePartitionError,
+)
+from workday_assets.storage.files import get_file, put_files
+
+_THREADS = 8
+_SCHEMA = "dagster/column_schema"
+_COLUMN = "partition_column"
+
+
+class ParquetIOManager(dg.ConfigurableIOManager):
+    """One file per partition key: ``<base_path>/<asset key, one folder a part>/<key>.parquet``.
+
+    An asset returns one `pandas.DataFrame` for all keys of its run, whether one or thousands; each
+    row goes to the file of the key that its partition column names, a key without rows gets a file
+    without rows. An input is one table of all its keys' rows, in key order. The index is not
+    stored. Dates without a time of day are stored as Parquet dates and load as `datetime64[ms]`.
+
+    Asset metadata that it reads:
+        ``partition_column``: the column whose dates are the keys, for weeks and months the first
+            date of the period; by default ``date``.
+        ``dagster/column_schema``: a `dagster.TableSchema` with PyArrow's type names (``date32``,
+            ``string``, ``float64``). Where it is given, output must have these columns, and every
+            file has these types. An input with no keys is an empty table of these types.
+    """
+
+    base_path: str = Field(description="Folder, or an fsspec URL such as s3://bucket/folder.")
+
+    def handle_output(self, context: dg.OutputContext, obj: pd.DataFrame) -> None:
+        """Write the rows of each partition key of the run to that key's file.
+
+        Raises:
+            InvalidInputError: `obj` is no DataFrame, or its columns are not the declared ones.
+            UnexpectedRowsError: there are rows of a key that was not asked for; nothing is written.
+        """
+        asset = context.asset_key.to_user_string()
+        if not context.has_asset_partitions:
+            raise InvalidInputError(_unpartitioned(asset))
+        if not isinstance(obj, pd.DataFrame):
+            raise InvalidInputError(
+                f"asset {asset} returned {type(obj).__name__}; return a pandas.DataFrame."
+            )
+        keys = list(context.asset_partition_keys)
+        paths = self._paths(context.asset_key, keys)
+        column: str = context.definition_metadata.get(_COLUMN, "date")
+        _require_columns(asset, obj, [column])
+        position = _positions(asset, obj[column], context.asset_partitions_def, paths)
+        table = _table(asset, obj, column, _declared(context.definition_metadata))
+        ordered = table.take(np.argsort(position, kind="stable"))
+        counts = np.bincount(position, minlength=len(keys))
+        starts = np.cumsum(counts) - counts
+        put_files(
+            self._folder(context.asset_key),
+            [path.name for path in paths.values()],
+            lambda at: _serialize(ordered.slice(starts[at], counts[at])),
+            _THREADS,
+        )
+        where = paths[keys[0]] if len(keys) == 1 else self._folder(context.asset_key)
+        context.add_output_metadata(
+            {"path": dg.MetadataValue.path(str(where)), "rows": len(obj), "files": len(keys)}
+        )
+
+    def load_input(self, context: dg.InputContext) -> pd.DataFrame:
+        """The rows of all partition keys of the input, by time or else by the keys' text.
+
+        Raises:
+            MissingPartitionError: a key has no file.
+            UnreadablePartitionError: a file is not Parquet.
+            InvalidInputError: there are no keys, and the upstream asset declares no schema.
+        """
+        asset = context.asset_key.to_user_string()
+        if not context.has_asset_partitions:
+            raise InvalidInputError(_unpartitioned(asset))
+        keys = list(context.asset_partition_keys)
+        if not isinstance(context.asset_partitions_def, dg.TimeWindowPartitionsDefinition):
+            keys.sort()  # Dagster gives them in no order
+        paths = self._paths(context.asset_key, keys)
+        if paths:
+            with ThreadPoolExecutor(_THREADS) as pool:
+                tables = list(pool.map(lambda item: _read(asset, *item), paths.items()))
+            loaded = pa.concat_tables(tables, promote_options="permissive")
+        else:
+            loaded = _empty(asset, context)
+        frame: pd.DataFrame = loaded.to_pandas(date_as_object=False)
+        return frame
+
+    def _paths(self, asset_key: dg.AssetKey, keys: Sequence[str]) -> dict[str, UPath]:
+        for part in (*asset_key.path, *keys):
+            _require_plain(asset_key.to_user_string(), part)
+        folder = self._folder(asset_key)
+        return {key: folder / f"{key}.parquet" for key in keys}
+
+    def _folder(self, asset_key: dg.AssetKey) -> UPath:
+        return UPath(self.base_path).joinpath(*asset_key.path)
+
+
+def _require_plain(asset: str, part: str) -> None:
+    """A part that is not the name of one file or folder could lead out of the base folder."""
+    if part in ("", ".", "..") or not set("/\\\0").isdisjoint(part):
+        raise InvalidInputError(
+            f"asset {asset}: {part!r} cannot name a file or folder below base_path; use asset and"
+            " partition keys without separators and without '..'."
+        )
+
+
+def _positions(
+    asset: str,
+    column: "pd.Series[Any]",
+    partitions_def: dg.PartitionsDefinition[Any],
+    paths: Mapping[str, UPath],
+) -> npt.NDArray[np.intp]:
+    """For each row, the position of its key in `paths`."""
+    codes, dates = pd.factorize(column)
+    if (codes < 0).any():
+        raise InvalidInputError(f"asset {asset}: rows without a {column.name} have no partition.")
+    if isinstance(partitions_def, dg.TimeWindowPartitionsDefinition):
+        found = list(_dates(asset, dates).strftime(partitions_def.fmt))
+    else:
+        found = [str(value) for value in dates]
+    for key in sorted(set(found) - paths.keys()):
+        _require_plain(asset, key)
+        path = next(iter(paths.values())).with_name(f"{key}.parquet")
+        why = f"the output has {int(np.isin(codes, found.index(key)).sum())} rows of a partition"
+        raise UnexpectedRowsError(asset, key, path, f"{why} that the run was not asked for")
+    at = {key: position for position, key in enumerate(paths)}
+    return np.array([at[key] for key in found], dtype=np.intp)[codes]
+
+
+def _dates(asset: str, values: "pd.Index[Any]") -> pd.DatetimeIndex:
+    try:
+        dates = pd.DatetimeIndex(values)
+    except (TypeError, ValueError) as error:
+        why = f"asset {asset}: the partition column does not hold dates ({error})."
+        raise InvalidInputError(why) from error
+    if dates.tz is not None or not dates.equals(dates.normalize()):
+        raise InvalidInputError(
+            f"asset {asset}: the partition column holds a zone or a time of day; give dates alone,"
+            " as naive midnights."
+        )
+    return dates
+
+
+def _declared(metadata: Mapping[str, Any]) -> pa.Schema | None:
+    declared = metadata.get(_SCHEMA)
+    if isinstance(declared, dg.TableSchemaMetadataValue):
+        declared = declared.schema
+    if not isinstance(declared, dg.TableSchema):
+        return None
+    return pa.schema([(c.name, pa.type_for_alias(c.type)) for c in declared.columns])
+
+
+def _table(asset: str, frame: pd.DataFrame, column: str, schema: pa.Schema | None) -> pa.Table:
+    if schema is not None:
+        _require_columns(asset, frame, schema.names)
+        unknown = [name for name in frame.columns if name not in schema.names]
+        if unknown:
+            raise InvalidInputError(
+                f"asset {asset}: the output has columns {unknown} that its {_SCHEMA} does not name."
+            )
+    try:
+        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
+        at = table.schema.get_field_index(column)
+        if pa.types.is_timestamp(table.schema.field(at).type):
+            table = table.set_column(at, column, table.column(at).cast(pa.date32()))
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InvalidInputError(
+            f"asset {asset}: a column of the output does not fit its type ({error})."
+        ) from error
+    return table
+
+
+def _require_columns(asset: str, frame: pd.DataFrame, names: Sequence[str]) -> None:
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise InvalidInputError(
+            f"asset {asset}: the output lacks columns {missing}; it has {list(frame.columns)}."
+        )
+
+
+def _serialize(table: pa.Table) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    return sink.getvalue()
+
+
+def _read(asset: str, key: str, path: UPath) -> pa.Table:
+    try:
+        content = get_file(path)
+        return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
+    except FileNotFoundError as error:
+        why = "it is needed and not stored; materialize it first"
+        raise MissingPartitionError(asset, key, path, why) from error
+    except pa.ArrowInvalid as error:
+        why = f"its file is not Parquet; materialize it again ({error})"
+        raise UnreadablePartitionError(asset, key, path, why) from error
+
+
+def _empty(asset: str, context: dg.InputContext) -> pa.Table:
+    upstream = context.upstream_output
+    schema = _declared(upstream.definition_metadata) if upstream is not None else None
+    if schema is None:
+        raise InvalidInputError(
+            f"asset {asset}: no partition is asked for, so its columns are unknown; give the asset"
+            f" metadata {_SCHEMA} (a dagster.TableSchema)."
+        )
+    return schema.empty_table()
+
+
+def _unpartitioned(asset: str) -> str:
+    return (
+        f"asset {asset} has no partitions, and ParquetIOManager stores one file per partition key;"
+        " give it another I/O manager."
+    )
