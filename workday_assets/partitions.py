@@ -107,8 +107,7 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         """
         self._require_open(partition_key)
         index = bisect_left(self._days, self.day(partition_key))
-        found = self._days[max(index + start_offset, 0) : max(index + end_offset + 1, 0)]
-        return [day.strftime(self.fmt) for day in found]
+        return self._keys[max(index + start_offset, 0) : max(index + end_offset + 1, 0)]
 
     # What follows is the base class's answer, faster, but for closed days: those are refused.
 
@@ -122,6 +121,10 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
     @cached_property
     def _days(self) -> list[date]:
         return list(self.calendar.workdays(self.first_date, self.last_date + timedelta(days=1)))
+
+    @cached_property
+    def _keys(self) -> list[str]:
+        return [day.strftime(self.fmt) for day in self._days]
 
     @cached_property
     def _starts(self) -> list[float]:
@@ -193,8 +196,7 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
                 f"partition_key_range={partition_key_range.start}..{partition_key_range.end} is"
                 f" reversed or outside {self.first_date} to {self.last_date}; give a range inside."
             )
-        found = self._days[bisect_left(self._days, first) : bisect_right(self._days, last)]
-        return [day.strftime(self.fmt) for day in found]
+        return self._keys[bisect_left(self._days, first) : bisect_right(self._days, last)]
 
     def _require_open(self, partition_key: str) -> None:
         day = self.day(partition_key)

@@ -1,6 +1,8 @@
+import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -271,14 +273,21 @@ write(sys.argv[1], table((sys.argv[2], "USD", 9.0)), [sys.argv[2]])
 """
 
 
-@pytest.mark.parametrize("key", ["2026-10-26", "2026-10-27"], ids=["old stays", "new is absent"])
-def test_kill_between_write_and_replace(key: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("scheme", "key"),
+    [
+        pytest.param("", "2026-10-26", id="old stays"),
+        pytest.param("", "2026-10-27", id="new is absent"),
+        pytest.param("file://", "2026-10-26", id="old stays at a file URL"),
+    ],
+)
+def test_kill_between_write_and_replace(scheme: str, key: str, tmp_path: Path) -> None:
     """A process killed with all its bytes written changes nothing, and the next write succeeds."""
     write(tmp_path, table(ROWS[2]), ["2026-10-26"])
     folder = tmp_path / "ecb" / "rates"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     child = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path), key],
+        [sys.executable, "-c", KILLED, f"{scheme}{tmp_path}", key],
         cwd=Path(__file__).parent,
         capture_output=True,
         text=True,
@@ -304,19 +313,35 @@ def test_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list((tmp_path / "ecb" / "rates").iterdir()) == [in_the_way]
 
 
-def test_concurrent_writers_and_readers_see_whole_files(tmp_path: Path) -> None:
-    """While two writers replace one key, every read is one of the two tables, never a mixture."""
+def test_concurrent_writers_do_not_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two writers of one key that finish together both succeed, and one's table is there whole."""
+    key = "2026-10-26"
+    tables = [table(*[(key, f"C{i:03}", value) for i in range(500)]) for value in (1.0, 2.0)]
+    both_written, replace = threading.Barrier(2, timeout=60), os.replace
+
+    def replace_together(source: Path, target: Path) -> None:
+        both_written.wait()
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", replace_together)
+    with ThreadPoolExecutor(2) as pool:
+        for _ in pool.map(lambda frame: write(tmp_path, frame, [key]), tables):
+            pass
+    found = read(tmp_path, [key])
+    pd.testing.assert_frame_equal(found, tables[int(found["rate"].iloc[0]) - 1])
+    assert [path.name for path in (tmp_path / "ecb" / "rates").iterdir()] == [f"{key}.parquet"]
+
+
+def test_reader_of_a_changing_file_sees_whole_tables(tmp_path: Path) -> None:
+    """While a key is written again and again, every read is one of the two tables."""
     key = "2026-10-26"
     tables = [table(*[(key, f"C{i:03}", value) for i in range(500)]) for value in (1.0, 2.0)]
     write(tmp_path, tables[0], [key])
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(1) as pool:
         writes = [pool.submit(write, tmp_path, tables[i % 2], [key]) for i in range(20)]
-        reads = [read(tmp_path, [key]) for _ in range(20)]
-        for done in writes:
-            done.result()
-    for found in reads:
-        pd.testing.assert_frame_equal(found, tables[int(found["rate"].iloc[0]) - 1])
-    assert [path.name for path in (tmp_path / "ecb" / "rates").iterdir()] == [f"{key}.parquet"]
+        while not writes[-1].done():
+            found = read(tmp_path, [key])
+            pd.testing.assert_frame_equal(found, tables[int(found["rate"].iloc[0]) - 1])
 
 
 def test_object_store_gets_one_complete_put_a_file(
@@ -384,6 +409,15 @@ def test_types_survive_and_the_index_does_not(tmp_path: Path) -> None:
     write(tmp_path, frame, keys, metadata={})
     expected = frame.reset_index(drop=True).astype({"date": "datetime64[ms]"})
     pd.testing.assert_frame_equal(read(tmp_path, keys), expected)
+
+
+def test_files_with_and_without_values_load_together(tmp_path: Path) -> None:
+    """A column that was empty on one day and text on the next is one column of text."""
+    frame = pd.DataFrame({"date": pd.to_datetime(["2026-10-26"]).as_unit("ms"), "note": [None]})
+    write(tmp_path, frame, ["2026-10-26"], metadata={})
+    other = frame.assign(date=pd.Timestamp("2026-10-27"), note="x")
+    write(tmp_path, other, ["2026-10-27"], metadata={})
+    assert read(tmp_path, ["2026-10-26", "2026-10-27"])["note"].fillna("").tolist() == ["", "x"]
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 import sqlalchemy
-from conftest import wait_until_stopped
 from dagster._core.instance import InstanceRef
 from dagster._serdes import serialize_value
+from support.processes import wait_until_stopped
 
 from workday_assets.errors import InstanceError
 from workday_assets.storage.postgres import driver_url

@@ -10,7 +10,7 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 
 import pytest
-from conftest import User, keepers, servers, wait_until, wait_until_stopped
+from support.processes import User, keepers, servers, wait_until, wait_until_stopped
 
 from workday_assets.errors import InstanceError
 from workday_assets.storage.server import join_server

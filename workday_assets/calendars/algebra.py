@@ -73,7 +73,7 @@ def _combined(
 
 
 def _reason(left: WorkdayCalendar, right: WorkdayCalendar, day: date) -> str:
-    """The reasons of those that are closed, each once."""
+    """The reasons of those that are closed; one that is itself made of two names them already."""
     reasons = {
         calendar.name: calendar.describe(day)
         for calendar in (left, right)
@@ -81,4 +81,7 @@ def _reason(left: WorkdayCalendar, right: WorkdayCalendar, day: date) -> str:
     }
     if len(set(reasons.values())) == 1 and len(reasons) == 2:
         return next(iter(reasons.values()))
-    return "; ".join(f"{reason} in {name}" for name, reason in reasons.items())
+    return "; ".join(
+        reason if set(name) & set("&|") else f"{reason} in {name}"
+        for name, reason in reasons.items()
+    )

@@ -1,36 +1,40 @@
-"""The calendar: a frozen value made of its sorted workdays; everything else derives from them."""
+"""The calendar: a frozen value made of three layers of days, with a reason for each closed one."""
 
 from __future__ import annotations
 
-import hashlib
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, time, timedelta
+from datetime import date, time
 from functools import cached_property
-from typing import Any, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from workday_assets.calendars.arithmetic import Arithmetic
 from workday_assets.calendars.conventions import (
     DateLike,
-    RollConvention,
     Weekend,
     WeekendRules,
     parse_date,
     parse_reasons,
-    parse_roll,
     parse_times,
     parse_weekend,
 )
-from workday_assets.errors import ClosedDayError, InvalidInputError, OutOfBoundsError
+from workday_assets.calendars.fingerprint import fingerprint
+from workday_assets.errors import InvalidInputError
 
-Days = npt.NDArray[np.datetime64]
+if TYPE_CHECKING:
+    from pandas.tseries.holiday import AbstractHolidayCalendar
+
+Reasons = Mapping[Any, str] | Iterable[DateLike]
+_LAYERS = ("holidays", "closures", "extra_workdays", "half_days")
 
 
 @dataclass(frozen=True, eq=False)
-class WorkdayCalendar:
+class WorkdayCalendar(Arithmetic):
     """Which dates are workdays, why the others are closed, and for which dates that is known.
 
     Three layers make a day, the later one winning: weekend rules, then closures (holidays and ad
@@ -59,19 +63,34 @@ class WorkdayCalendar:
     half_days: Mapping[date, time] = field(repr=False)
     provenance: str = field(repr=False)
 
+    def __post_init__(self) -> None:
+        for layer in _LAYERS:
+            object.__setattr__(self, layer, MappingProxyType(dict(getattr(self, layer))))
+
     @classmethod
     def named(
         cls, code: str, first: DateLike | None = None, last: DateLike | None = None
     ) -> WorkdayCalendar:
-        """The calendar of the catalog with that name, its bounds narrowed where asked.
+        """The calendar of that name: frozen where the catalog has it, else from `holidays`.
+
+        A calendar that is not frozen moves with the installed library, which a `UserWarning`
+        says, and needs `first` and `last`: how far the library's years are published is not known.
+
+        Args:
+            code: a name of the catalog (`catalog.names()`), or a code of `holidays`: a country
+                (``FR``), a country and a subdivision (``DE-BY``), or a market (``XHKG``).
+            first: narrows the first date, included.
+            last: narrows the last date, included.
 
         Raises:
-            UnknownCalendarError: the catalog has none of that name.
-            OutOfBoundsError: `first` or `last` lies outside its bounds.
+            UnknownCalendarError: neither knows the name.
+            OutOfBoundsError: `first` or `last` lies outside the frozen calendar's bounds.
+            InvalidInputError: the calendar is not frozen, and `first` or `last` is missing.
         """
-        from workday_assets.calendars.catalog import load
+        from workday_assets.calendars.catalog import load, unfrozen
 
-        return load(code).between(first, last)
+        frozen = load(code)
+        return unfrozen(code, first, last) if frozen is None else frozen.between(first, last)
 
     @classmethod
     def build(
@@ -81,13 +100,16 @@ class WorkdayCalendar:
         last: DateLike,
         *,
         weekend: Weekend = (5, 6),
-        holidays: Mapping[Any, str] | Iterable[DateLike] = (),
-        closures: Mapping[Any, str] | Iterable[DateLike] = (),
-        extra_workdays: Mapping[Any, str] | Iterable[DateLike] = (),
+        holidays: Reasons = (),
+        closures: Reasons = (),
+        extra_workdays: Reasons = (),
         half_days: Mapping[Any, time | str] | None = None,
         provenance: str = "built by hand",
     ) -> Self:
         """A calendar from its layers, in any order and with repetitions.
+
+        Entries outside the bounds, closures on the weekend and half days on closed days mean
+        nothing and are left out.
 
         Args:
             name: what errors and pages call it.
@@ -98,7 +120,7 @@ class WorkdayCalendar:
             holidays: dates closed by a rule, with or without reasons.
             closures: dates closed by no rule.
             extra_workdays: dates open whatever the other layers say.
-            half_days: closing times; on closed days they mean nothing and are dropped.
+            half_days: closing times, local and without a zone.
             provenance: where the days come from.
 
         Raises:
@@ -121,17 +143,77 @@ class WorkdayCalendar:
         )
         return calendar._normalized()
 
-    def with_closures(self, closures: Mapping[Any, str] | Iterable[DateLike]) -> Self:
+    @classmethod
+    def from_holidays(
+        cls,
+        code: str,
+        first: DateLike | None = None,
+        last: DateLike | None = None,
+        *,
+        subdivision: str | None = None,
+        categories: Iterable[str] | None = None,
+        half_day_closes: time | str | None = None,
+        name: str | None = None,
+    ) -> WorkdayCalendar:
+        """A calendar from the installed `holidays` library; see `providers.from_holidays`."""
+        from workday_assets.calendars.providers import from_holidays
+
+        return from_holidays(code, first, last, subdivision, categories, half_day_closes, name)
+
+    @classmethod
+    def from_pandas(
+        cls,
+        rules: AbstractHolidayCalendar | type[AbstractHolidayCalendar],
+        first: DateLike,
+        last: DateLike,
+        *,
+        weekend: Weekend = (5, 6),
+        name: str | None = None,
+    ) -> WorkdayCalendar:
+        """A calendar from pandas' holiday rules; see `providers.from_pandas`."""
+        from workday_assets.calendars.providers import from_pandas
+
+        return from_pandas(rules, first, last, weekend, name)
+
+    @classmethod
+    def from_exchange(
+        cls,
+        code: str,
+        first: DateLike | None = None,
+        last: DateLike | None = None,
+        *,
+        name: str | None = None,
+    ) -> WorkdayCalendar:
+        """A calendar from `exchange_calendars`; see `exchanges.from_exchange`."""
+        from workday_assets.calendars.exchanges import from_exchange
+
+        return from_exchange(code, first, last, name)
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        first: DateLike | None = None,
+        last: DateLike | None = None,
+        *,
+        weekend: Weekend = (5, 6),
+        name: str | None = None,
+    ) -> WorkdayCalendar:
+        """A calendar from a frozen, CSV, ICS or TOML file; see `files.from_file`."""
+        from workday_assets.calendars.files import from_file
+
+        return from_file(path, first, last, weekend, name)
+
+    def with_closures(self, closures: Reasons) -> Self:
         """A copy in which these dates are closed as well, extra workdays among them."""
         added = self._inside(parse_reasons(closures, "closures", "ad hoc closure"), "closures")
         extra = {d: r for d, r in self.extra_workdays.items() if d not in added}
-        return self._overlaid(closures={**self.closures, **added}, extra_workdays=extra)
+        return self._overlaid("closures", added, extra_workdays=extra)
 
-    def with_extra_workdays(self, extra_workdays: Mapping[Any, str] | Iterable[DateLike]) -> Self:
+    def with_extra_workdays(self, extra_workdays: Reasons) -> Self:
         """A copy in which these dates are open, whatever closed them."""
         parsed = parse_reasons(extra_workdays, "extra_workdays", "extra workday")
-        added = self._inside(parsed, "extra_workdays")
-        return self._overlaid(extra_workdays={**self.extra_workdays, **added})
+        return self._overlaid("extra_workdays", self._inside(parsed, "extra_workdays"))
 
     def with_half_days(self, half_days: Mapping[Any, time | str]) -> Self:
         """A copy in which these workdays close at these local times.
@@ -142,7 +224,7 @@ class WorkdayCalendar:
         added = self._inside(parse_times(half_days, "half_days"), "half_days")
         for day in added:
             self.roll(day, "raise")
-        return self._overlaid(half_days={**self.half_days, **added})
+        return self._overlaid("half_days", added)
 
     def between(self, first: DateLike | None = None, last: DateLike | None = None) -> Self:
         """A copy that vouches only for `first` to `last`, both included.
@@ -152,125 +234,28 @@ class WorkdayCalendar:
         """
         if first is None and last is None:
             return self
-        start = self.first_date if first is None else self._bounded(first, "first")
-        end = self.last_date if last is None else self._bounded(last, "last")
+        start = self.first_date if first is None else parse_date(first, "first")
+        end = self.last_date if last is None else parse_date(last, "last")
+        self._index(start, "first")
+        self._index(end, "last")
+        layers = {layer: getattr(self, layer) for layer in _LAYERS}
         return self.build(
             self.name,
             start,
             end,
             weekend=self.weekend_rules,
-            holidays=self.holidays,
-            closures=self.closures,
-            extra_workdays=self.extra_workdays,
-            half_days=self.half_days,
             provenance=self.provenance,
+            **layers,
         )
 
-    def is_workday(self, day: DateLike | Days) -> Any:
-        """Whether `day` is open; an array of `datetime64` is answered by an array of bool."""
-        if isinstance(day, np.ndarray):
-            return self._open[self._offsets_of(day)]
-        return self._bounded(day) in self._members
-
-    def roll(self, day: DateLike, convention: str) -> date:
-        """`day` itself when it is open, else the workday to which `convention` moves it.
-
-        "nearest" prefers the following of two equally near workdays; the modified conventions
-        turn round at the end of the month (half-month: also between the 15th and the 16th).
-
-        Raises:
-            ClosedDayError: `day` is closed and the convention is "raise".
-            OutOfBoundsError: the workday would lie outside the calendar's bounds.
-        """
-        parsed = self._bounded(day)
-        if parsed in self._members:
-            return parsed
-        return self._rolled(parsed, parse_roll(convention))
-
-    def offset(self, day: DateLike, n: int, roll: str = "raise") -> date:
-        """The `n`-th workday after `day` (before it, when negative).
-
-        First `day` is rolled to a workday by `roll`, then workdays are counted from there, so that
-        0 gives the rolled day.
-
-        Raises:
-            ClosedDayError: `day` is closed and no roll is named.
-            OutOfBoundsError: the answer lies outside the calendar's bounds.
-        """
-        start = self.roll(day, roll)
-        index = bisect_left(self._days, start) + n
-        if not 0 <= index < len(self._days):
-            raise self._outside(f"{start} offset by {n} workdays", "day")
-        return self._days[index]
-
-    def next(self, day: DateLike) -> date:
-        """The first workday strictly after `day`, which may be closed.
-
-        Raises:
-            OutOfBoundsError: it lies outside the calendar's bounds.
-        """
-        parsed = self._bounded(day)
-        index = bisect_right(self._days, parsed)
-        if index == len(self._days):
-            raise self._outside(f"the workday after {parsed}", "day")
-        return self._days[index]
-
-    def previous(self, day: DateLike) -> date:
-        """The last workday strictly before `day`, which may be closed.
-
-        Raises:
-            OutOfBoundsError: it lies outside the calendar's bounds.
-        """
-        parsed = self._bounded(day)
-        index = bisect_left(self._days, parsed)
-        if index == 0:
-            raise self._outside(f"the workday before {parsed}", "day")
-        return self._days[index - 1]
-
-    def count(self, start: DateLike, end: DateLike) -> int:
-        """How many workdays there are in ``start <= day < end``."""
-        low, high = self._slice(start, end)
-        return high - low
-
-    def workdays(self, start: DateLike, end: DateLike) -> list[date]:
-        """The workdays in ``start <= day < end``, ascending.
-
-        Raises:
-            InvalidInputError: `end` is before `start`.
-            OutOfBoundsError: a date of the range lies outside the calendar's bounds.
-        """
-        low, high = self._slice(start, end)
-        return self._days[low:high]
-
-    def closed_days(self, start: DateLike, end: DateLike) -> dict[date, str]:
-        """The closed dates in ``start <= day < end`` with their reasons, ascending."""
-        first, past = self._range(start, end)
-        days = map(date.fromordinal, range(first.toordinal(), past.toordinal()))
-        return {day: self.describe(day) for day in days if day not in self._members}
-
-    def nth_workday(self, year: int, month: int, n: int) -> date:
-        """The `n`-th workday of a month, from 1, or from the end with -1 for the last.
-
-        Raises:
-            InvalidInputError: `n` is 0, or the month has not so many workdays.
-            OutOfBoundsError: the month is not whole inside the calendar's bounds.
-        """
-        return self._nth(_month(year, month), _month(year, month + 1), n)
-
-    def nth_workday_of_quarter(self, year: int, quarter: int, n: int) -> date:
-        """As `nth_workday`, of a quarter from 1 to 4."""
-        if quarter not in (1, 2, 3, 4):
-            raise InvalidInputError(f"quarter={quarter!r} is not one of 1, 2, 3 and 4.")
-        return self._nth(_month(year, 3 * quarter - 2), _month(year, 3 * quarter + 1), n)
-
-    def nth_workday_of_year(self, year: int, n: int) -> date:
-        """As `nth_workday`, of a year."""
-        return self._nth(_month(year, 1), _month(year + 1, 1), n)
-
     def describe(self, day: DateLike) -> str:
-        """Why `day` is closed, or what kind of workday it is."""
-        parsed = self._bounded(day)
-        if parsed not in self._members:
+        """Why `day` is closed, or what kind of workday it is.
+
+        A closed day gives its reasons, ``weekend`` among them; an open one gives ``workday``, the
+        reason of an extra workday, or the closing time of a half day.
+        """
+        parsed = parse_date(day, "day")
+        if not self.is_workday(parsed):
             reasons = (self.holidays.get(parsed), self.closures.get(parsed))
             return "; ".join(reason for reason in reasons if reason) or "weekend"
         if parsed in self.half_days:
@@ -279,19 +264,8 @@ class WorkdayCalendar:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256, in hex, of bounds, workdays and half-day times; not of names or reasons.
-
-        The text that is hashed: both bounds, then every workday, a line each as YYYY-MM-DD, a
-        half day followed by a space and HH:MM:SS.
-        """
-        digest = hashlib.sha256(f"{self.first_date}\n{self.last_date}\n".encode())
-        lines = np.datetime_as_string(self._array).tolist()
-        if self.half_days:
-            for day, closes in self.half_days.items():
-                index = bisect_left(self._days, day)
-                lines[index] += f" {closes.isoformat('seconds')}"
-        digest.update("\n".join(lines).encode())
-        return digest.hexdigest()
+        """SHA-256, in hex, of bounds, workdays and half-day times; not of names or reasons."""
+        return fingerprint(self.first_date, self.last_date, self._array, self.half_days)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values from which `from_dict` rebuilds the calendar, reasons included."""
@@ -315,16 +289,14 @@ class WorkdayCalendar:
             InvalidInputError: a field is missing, or cannot be read.
         """
         try:
+            layers = {layer: data[layer] for layer in _LAYERS}
             return cls.build(
                 data["name"],
                 data["first_date"],
                 data["last_date"],
                 weekend=data["weekend_rules"],
-                holidays=data["holidays"],
-                closures=data["closures"],
-                extra_workdays=data["extra_workdays"],
-                half_days=data["half_days"],
                 provenance=data["provenance"],
+                **layers,
             )
         except KeyError as error:
             raise InvalidInputError(
@@ -351,157 +323,65 @@ class WorkdayCalendar:
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
-    @cached_property
-    def _open(self) -> npt.NDArray[np.bool_]:
-        """For every date inside the bounds, whether it is open."""
-        ordinals = np.arange(self.first_date.toordinal(), self.last_date.toordinal() + 1)
-        weekday = (ordinals - 1) % 7  # 0001-01-01, ordinal 1, was a Monday
-        mask = np.ones(len(ordinals), dtype=bool)
-        for index, (since, closed) in enumerate(self.weekend_rules):
-            start = since.toordinal() - self.first_date.toordinal()
-            later = self.weekend_rules[index + 1 :]
-            stop = later[0][0].toordinal() - self.first_date.toordinal() if later else None
-            mask[start:stop] = ~np.isin(weekday[start:stop], closed)
-        for layer, value in (
-            (self.holidays, False),
-            (self.closures, False),
-            (self.extra_workdays, True),
-        ):
-            if layer:
-                days = np.array([day.toordinal() for day in layer])
-                mask[days - self.first_date.toordinal()] = value
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_dict, (self.to_dict(),)
+
+    def _weekdays(self) -> npt.NDArray[np.bool_]:
+        """For every date, whether the weekend rules leave it open."""
+        first, last = self.first_date.toordinal(), self.last_date.toordinal()
+        weekday = (np.arange(first, last + 1) - 1) % 7  # 0001-01-01, ordinal 1, was a Monday
+        mask = np.ones(len(weekday), dtype=bool)
+        for since, closed in self.weekend_rules:  # a later rule overwrites the rest
+            start = since.toordinal() - first
+            mask[start:] = ~np.isin(weekday[start:], closed)
         return mask
 
-    @cached_property
-    def _array(self) -> Days:
-        first = np.datetime64(self.first_date, "D")
-        return first + np.flatnonzero(self._open)
-
-    @cached_property
-    def _days(self) -> list[date]:
-        days: list[date] = self._array.tolist()
-        return days
-
-    @cached_property
-    def _members(self) -> frozenset[date]:
-        return frozenset(self._days)
+    def _mask(self) -> npt.NDArray[np.bool_]:
+        mask = self._weekdays()
+        first = self.first_date.toordinal()
+        layers = ((self.holidays, False), (self.closures, False), (self.extra_workdays, True))
+        for layer, is_open in layers:
+            mask[[day.toordinal() - first for day in layer]] = is_open
+        return mask
 
     def _normalized(self) -> Self:
-        """Without entries outside the bounds, on the weekend, or overruled by a later layer."""
+        """Without entries outside the bounds, and without those that change nothing."""
+        first, last = self.first_date, self.last_date
+        weekdays, origin = self._weekdays().tobytes(), first.toordinal()
 
         def inside(layer: Mapping[date, Any]) -> dict[date, Any]:
-            return {d: v for d, v in layer.items() if self.first_date <= d <= self.last_date}
+            return {d: v for d, v in layer.items() if first <= d <= last}
 
-        extra = inside(self.extra_workdays)
-        bare = replace(self, holidays={}, closures={}, extra_workdays={}, half_days={})
-        weekdays = bare._members
-        trimmed = replace(
-            self,
-            holidays={d: r for d, r in inside(self.holidays).items() if d in weekdays},
-            closures={d: r for d, r in inside(self.closures).items() if d in weekdays},
-            extra_workdays=extra,
-            half_days={},
+        def on_weekdays(layer: Mapping[date, Any]) -> dict[date, Any]:
+            return {d: v for d, v in inside(layer).items() if weekdays[d.toordinal() - origin]}
+
+        holidays, closures = on_weekdays(self.holidays), on_weekdays(self.closures)
+        extra = {
+            d: v
+            for d, v in inside(self.extra_workdays).items()
+            if d in holidays or d in closures or not weekdays[d.toordinal() - origin]
+        }
+        whole = replace(
+            self, holidays=holidays, closures=closures, extra_workdays=extra, half_days={}
         )
-        if not trimmed._days:
+        if not whole._open.any():
             raise InvalidInputError(
-                f"calendar {self.name} has no workday from {self.first_date} to {self.last_date};"
-                " leave at least one day open."
+                f"calendar {self.name} has no workday from {first} to {last}; leave at least one"
+                " day open."
             )
-        half = {d: t for d, t in inside(self.half_days).items() if d in trimmed._members}
-        return replace(trimmed, half_days=half)
+        half = {d: t for d, t in inside(self.half_days).items() if whole.is_workday(d)}
+        return replace(whole, half_days=half) if half else whole
 
-    def _overlaid(self, **layers: Mapping[date, Any]) -> Self:
-        names = ", ".join(sorted(layers))
-        provenance = f"{self.provenance}; {names} changed by an overlay"
-        return replace(self, **layers, provenance=provenance)._normalized()  # type: ignore[arg-type]
+    def _overlaid(self, layer: str, added: dict[date, Any], **changed: dict[date, str]) -> Self:
+        days = ", ".join(f"{day} ({value})" for day, value in added.items())
+        layers: dict[str, Any] = {
+            **changed,
+            layer: dict(sorted({**getattr(self, layer), **added}.items())),
+            "provenance": f"{self.provenance}; overlay of {layer}: {days}",
+        }
+        return replace(self, **layers)._normalized()
 
     def _inside(self, layer: dict[date, Any], parameter: str) -> dict[date, Any]:
         for day in layer:
-            self._bounded(day, parameter)
+            self._index(day, parameter)
         return layer
-
-    def _bounded(self, day: DateLike, parameter: str = "day") -> date:
-        parsed = day if type(day) is date else parse_date(day, parameter)
-        if not self.first_date <= parsed <= self.last_date:
-            raise self._outside(parsed, parameter)
-        return parsed
-
-    def _outside(self, day: object, parameter: str) -> OutOfBoundsError:
-        return OutOfBoundsError(parameter, day, self.name, self.first_date, self.last_date)
-
-    def _range(self, start: DateLike, end: DateLike) -> tuple[date, date]:
-        first, past = parse_date(start, "start"), parse_date(end, "end")
-        if past < first:
-            raise InvalidInputError(f"end={past} is before start={first}; give the earlier first.")
-        if past > first:
-            self._bounded(first, "start")
-            if past > self.last_date + timedelta(days=1):
-                raise self._outside(past, "end")
-        return first, past
-
-    def _slice(self, start: DateLike, end: DateLike) -> tuple[int, int]:
-        first, past = self._range(start, end)
-        return bisect_left(self._days, first), bisect_left(self._days, past)
-
-    def _offsets_of(self, days: Days) -> npt.NDArray[np.int64]:
-        whole = days.astype("datetime64[D]")
-        if days.dtype.kind != "M" or (whole != days).any():
-            raise InvalidInputError(
-                f"day has dtype {days.dtype} or times of day; give an array of datetime64[D]."
-            )
-        if whole.size:
-            self._bounded(whole.min().item())
-            self._bounded(whole.max().item())
-        return (whole - np.datetime64(self.first_date, "D")).astype(np.int64)
-
-    def _nth(self, first: date, past: date, n: int) -> date:
-        days = self.workdays(first, past)
-        if n == 0 or not -len(days) <= n <= len(days):
-            raise InvalidInputError(
-                f"n={n}: {first} to {past - timedelta(days=1)} has {len(days)} workdays in"
-                f" {self.name}; count from 1, or from the end with -1."
-            )
-        return days[n - 1 if n > 0 else n]
-
-    def _rolled(self, day: date, convention: RollConvention) -> date:
-        if convention == "following":
-            return self.next(day)
-        if convention == "preceding":
-            return self.previous(day)
-        if convention == "nearest":
-            return self._nearest(day)
-        if convention == "modified preceding":
-            before = self._neighbour(day, self.previous)
-            return before if before and before.month == day.month else self.next(day)
-        if convention == "raise":
-            raise ClosedDayError(
-                "day",
-                day,
-                self.name,
-                self.describe(day),
-                self._neighbour(day, self.previous),
-                self._neighbour(day, self.next),
-            )
-        after = self._neighbour(day, self.next)
-        turns = after is None or after.month != day.month
-        if convention == "half-month modified following" and after is not None:
-            turns = turns or (day.day <= 15 < after.day)
-        return self.previous(day) if turns or after is None else after
-
-    def _nearest(self, day: date) -> date:
-        before = self._neighbour(day, self.previous)
-        after = self._neighbour(day, self.next)
-        if after is None or (before is not None and day - before < after - day):
-            return self.previous(day)
-        return after
-
-    def _neighbour(self, day: date, step: Callable[[date], date]) -> date | None:
-        try:
-            return step(day)
-        except OutOfBoundsError:
-            return None
-
-
-def _month(year: int, month: int) -> date:
-    """The first day of a month; the 13th is January of the next year."""
-    return date(year + (month - 1) // 12, (month - 1) % 12 + 1, 1)

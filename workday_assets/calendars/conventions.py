@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
@@ -22,7 +22,7 @@ RollConvention = Literal[
     "half-month modified following",
     "nearest",
 ]
-ROLL_CONVENTIONS: tuple[str, ...] = get_args(RollConvention)
+ROLL_CONVENTIONS: tuple[RollConvention, ...] = get_args(RollConvention)
 
 
 def parse_date(value: DateLike, parameter: str) -> date:
@@ -112,19 +112,26 @@ def parse_weekend(value: Weekend, first: date) -> WeekendRules:
 
 
 def parse_roll(value: str) -> RollConvention:
-    """The roll convention of that name; underscores count as spaces.
+    """The roll convention of that name, in any case; spaces, hyphens and underscores are alike.
 
     Raises:
         InvalidInputError: there is none.
     """
-    name = value.replace("_", " ").lower() if isinstance(value, str) else value
-    if name == "half month modified following":
-        name = "half-month modified following"
-    if name not in ROLL_CONVENTIONS:
+    if value in ROLLS:
+        return ROLLS[value]
+    found = ROLLS.get(_squeezed(value)) if isinstance(value, str) else None
+    if found is None:
         raise InvalidInputError(
             f"roll={value!r} is not a convention; choose from {', '.join(ROLL_CONVENTIONS)}."
         )
-    return name  # type: ignore[return-value]
+    return found
+
+
+def _squeezed(name: str) -> str:
+    return name.lower().replace(" ", "").replace("-", "").replace("_", "")
+
+
+ROLLS: Final = {key: name for name in ROLL_CONVENTIONS for key in (name, _squeezed(name))}
 
 
 def _pair(rule: Any) -> tuple[DateLike | None, Iterable[int]]:

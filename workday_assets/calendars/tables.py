@@ -18,7 +18,7 @@ from workday_assets.errors import CalendarFileError, InvalidInputError
 
 FORMAT = "workday calendar, format 1"
 _COLUMNS = ["date", "kind", "closes", "reason"]
-_LAYERS = {"holiday": "holidays", "closure": "closures", "extra": "extra_workdays"}
+LAYERS = {"holiday": "holidays", "closure": "closures", "extra": "extra_workdays"}
 
 
 def dumps(calendar: WorkdayCalendar, evidence: str = "") -> str:
@@ -52,7 +52,7 @@ def loads(text: str, path: object) -> WorkdayCalendar:
             fingerprint.
     """
     header, body = _split(text, path)
-    layers: dict[str, dict[str, str]] = {layer: {} for layer in (*_LAYERS.values(), "half_days")}
+    layers: dict[str, dict[str, str]] = {layer: {} for layer in (*LAYERS.values(), "half_days")}
     seen: set[tuple[str, str]] = set()
     for line, row in body:
         if len(row) != len(_COLUMNS):
@@ -63,10 +63,10 @@ def loads(text: str, path: object) -> WorkdayCalendar:
         seen.add((day, kind))
         if kind == "half":
             layers["half_days"][day] = closes
-        elif kind in _LAYERS:
-            layers[_LAYERS[kind]][day] = reason
+        elif kind in LAYERS:
+            layers[LAYERS[kind]][day] = reason
         else:
-            known = ", ".join([*_LAYERS, "half"])
+            known = ", ".join([*LAYERS, "half"])
             raise CalendarFileError(path, f"kind {kind!r} is none of {known}.", line)
     calendar = _built(header, layers, path)
     if calendar.fingerprint != header["fingerprint"]:
@@ -79,7 +79,7 @@ def loads(text: str, path: object) -> WorkdayCalendar:
 
 
 def _rows(calendar: WorkdayCalendar) -> Iterator[tuple[str, str, str, str]]:
-    for kind, layer in _LAYERS.items():
+    for kind, layer in LAYERS.items():
         days: Mapping[date, str] = getattr(calendar, layer)
         for day, reason in days.items():
             yield str(day), kind, "", reason

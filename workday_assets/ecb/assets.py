@@ -8,7 +8,12 @@ import pandas as pd
 
 from workday_assets.calendars import WorkdayCalendar
 from workday_assets.ecb import transforms
-from workday_assets.ecb.metadata import calendar_metadata, inputs_metadata, rows_metadata
+from workday_assets.ecb.metadata import (
+    add_partition_metadata,
+    calendar_metadata,
+    inputs_metadata,
+    rows_metadata,
+)
 from workday_assets.ecb.source import EcbRates
 from workday_assets.mappings import trailing_workdays
 from workday_assets.partitions import WorkdayPartitionsDefinition
@@ -96,15 +101,15 @@ def returns(context: dg.AssetExecutionContext, reference_rates: pd.DataFrame) ->
 def _record(context: dg.AssetExecutionContext, rows: pd.DataFrame) -> None:
     """Give each partition of the run its own rows, preview and inputs as metadata."""
     mappings = _mappings(context)
-    by_date = dict(tuple(rows.groupby("date", sort=False)))
-    for key in context.partition_keys:
-        own = by_date.get(pd.Timestamp(WORKDAYS.day(key)), rows.iloc[:0])
+    calendar = calendar_metadata(CALENDAR)
+    metadata = {}
+    for key, own in rows_metadata(rows, context.partition_keys).items():
         inputs = {
             asset: WORKDAYS.keys_around(key, mapping.start_offset, mapping.end_offset)
             for asset, mapping in mappings.items()
         }
-        metadata = {**rows_metadata(key, own), **calendar_metadata(CALENDAR)}
-        context.add_asset_metadata({**metadata, **inputs_metadata(inputs)}, partition_key=key)
+        metadata[key] = {**own, **calendar, **inputs_metadata(inputs)}
+    add_partition_metadata(context, metadata)
 
 
 def _mappings(context: dg.AssetExecutionContext) -> dict[str, dg.TimeWindowPartitionMapping]:

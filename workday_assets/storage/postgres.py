@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy
 from dagster._config.config_schema import UserConfigSchema
 from dagster._core.instance import DagsterInstance
 from dagster._core.storage.base_storage import DagsterStorage
 from dagster._serdes import ConfigurableClass, ConfigurableClassData
-from dagster_postgres.event_log import PostgresEventLogStorage
 from dagster_postgres.run_storage import PostgresRunStorage
 from dagster_postgres.schedule_storage import PostgresScheduleStorage
 from dagster_postgres.utils import DagsterPostgresException, retry_pg_connection_fn
 
 from workday_assets.errors import InstanceError
-from workday_assets.storage.server import ServerLease, join_server
+from workday_assets.storage.event_log import WorkdayEventLogStorage
 from workday_assets.storage.state import (
     POSTGRES_URL_VARIABLE,
     describe_url,
@@ -30,25 +29,12 @@ from workday_assets.storage.state import (
     state_root,
 )
 
+if TYPE_CHECKING:
+    from workday_assets.storage.server import ServerLease
+
 _DRIVERS = ("postgres", "postgresql", "postgresql+psycopg2")
+_EVENT_BATCH_SIZE = "1000"
 _CREATION_LOCK = 0x776F726B  # "work": one process at a time makes the tables
-
-
-class WorkdayEventLogStorage(PostgresEventLogStorage):
-    """Dagster's event log, which gives up its use of the embedded server when it is disposed of.
-
-    Of the storages an instance disposes of, this is the last.
-    """
-
-    def __init__(self, postgres_url: str, lease: ServerLease | None) -> None:
-        super().__init__(postgres_url)
-        self._lease = lease
-
-    def dispose(self) -> None:
-        """Close the log and give up the embedded server."""
-        super().dispose()
-        if self._lease is not None:
-            self._lease.close()
 
 
 class WorkdayStorage(DagsterStorage[DagsterInstance], ConfigurableClass):
@@ -61,8 +47,10 @@ class WorkdayStorage(DagsterStorage[DagsterInstance], ConfigurableClass):
     def __init__(self, inst_data: ConfigurableClassData | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._inst_data = inst_data
+        # Read by Dagster in this process and those that it starts.
+        os.environ.setdefault("DAGSTER_EVENT_BATCH_SIZE", _EVENT_BATCH_SIZE)
         external = os.environ.get(POSTGRES_URL_VARIABLE)
-        lease = None if external else join_server(state_root())
+        lease = None if external else _embedded_server()
         url = lease.url if lease is not None else driver_url(external or "")
         try:
             self._create(url, lease)
@@ -140,6 +128,17 @@ def driver_url(url: str) -> str:
             " works with psycopg2 only; write postgresql://."
         )
     return parsed.set(drivername="postgresql+psycopg2").render_as_string(hide_password=False)
+
+
+def _embedded_server() -> ServerLease:
+    if os.name == "nt":
+        raise InstanceError(
+            f"{POSTGRES_URL_VARIABLE} is not set and the embedded Postgres needs Linux or macOS;"
+            " set it to a Postgres of your own."
+        )
+    from workday_assets.storage.server import join_server  # cannot be imported on Windows
+
+    return join_server(state_root())
 
 
 def _unreachable(url: str, error: Exception) -> str:

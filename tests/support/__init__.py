@@ -1,0 +1,1 @@
+"""What several test modules share: real processes, and the ECB's file read independently."""
