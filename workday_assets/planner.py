@@ -69,6 +69,13 @@ class CatchupPolicy:
         """Only workdays that complete after `since`."""
         return cls(since=since)
 
+    def describe(self) -> str:
+        """What is made up, as a noun phrase, for example ``the newest 5 workdays``."""
+        if self.since is not None:
+            return f"only workdays that end after {self.since:%Y-%m-%d %H:%M %Z}"
+        what = f"the newest {self.newest} workdays" if self.newest else "every missed workday"
+        return f"{what}, at most {self.limit} at a time" if self.limit else what
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -247,4 +254,4 @@ def _verdict(
 def _why_skipped(policy: CatchupPolicy, kept_from: date) -> str:
     if policy.since is not None:
         return f"it completed before {policy.since:%Y-%m-%d %H:%M %Z}, catch-up is off"
-    return f"only the newest {policy.newest} workdays are made up, from {kept_from} on"
+    return f"only {policy.describe()} are made up, from {kept_from} on"

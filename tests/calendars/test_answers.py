@@ -10,7 +10,8 @@ import pytest
 from workday_assets import WorkdayCalendar
 
 ANSWERS = Path(__file__).parents[1] / "answers"
-ROWS = list(csv.DictReader((ANSWERS / "calendar_days.csv").open(encoding="utf-8")))
+with (ANSWERS / "calendar_days.csv").open(encoding="utf-8") as _file:
+    ROWS = list(csv.DictReader(_file))
 
 
 def answer(calendar: WorkdayCalendar, day: str) -> str:

@@ -34,6 +34,11 @@ class Trigger:
         """The resources that an evaluation needs."""
         return {self.source} if self.source else set()
 
+    @property
+    def description(self) -> str:
+        """What it does, as a sentence for the UI."""
+        return f"Runs what is missing {self.timetable.summary}; makes up {self.policy.describe()}."
+
     def evaluate(
         self, context: dg.SensorEvaluationContext | dg.ScheduleEvaluationContext, as_of: datetime
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:

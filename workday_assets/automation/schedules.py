@@ -54,6 +54,6 @@ def build_workday_schedule(
         execution_fn=evaluate,
         target=dg.AssetSelection.from_coercible(assets),
         default_status=default_status,
-        description=description or f"Requests every missed workday, {timetable.summary}.",
+        description=description or trigger.description,
         required_resource_keys=trigger.resource_keys,
     )

@@ -61,6 +61,6 @@ def build_interval_sensor(
         target=dg.AssetSelection.from_coercible(assets),
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
-        description=description or f"Requests every missed workday, {timetable.summary}.",
+        description=description or trigger.description,
         required_resource_keys=trigger.resource_keys,
     )

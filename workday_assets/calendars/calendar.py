@@ -141,7 +141,7 @@ class WorkdayCalendar(Arithmetic):
             parse_times(half_days or {}, "half_days"),
             provenance,
         )
-        return calendar._normalized()
+        return calendar._normalized()._not_empty()
 
     @classmethod
     def from_holidays(
@@ -229,6 +229,8 @@ class WorkdayCalendar(Arithmetic):
     def between(self, first: DateLike | None = None, last: DateLike | None = None) -> Self:
         """A copy that vouches only for `first` to `last`, both included.
 
+        It may have no workday: a single closed day can be asked about.
+
         Raises:
             OutOfBoundsError: they lie outside this calendar's bounds.
         """
@@ -238,15 +240,11 @@ class WorkdayCalendar(Arithmetic):
         end = self.last_date if last is None else parse_date(last, "last")
         self._index(start, "first")
         self._index(end, "last")
-        layers = {layer: getattr(self, layer) for layer in _LAYERS}
-        return self.build(
-            self.name,
-            start,
-            end,
-            weekend=self.weekend_rules,
-            provenance=self.provenance,
-            **layers,
-        )
+        if end < start:
+            raise InvalidInputError(f"last={end} is before first={start} in calendar {self.name}.")
+        rules = tuple(rule for rule in parse_weekend(self.weekend_rules, start) if rule[0] <= end)
+        narrowed = replace(self, first_date=start, last_date=end, weekend_rules=rules)
+        return narrowed._normalized()
 
     def describe(self, day: DateLike) -> str:
         """Why `day` is closed, or what kind of workday it is.
@@ -364,11 +362,6 @@ class WorkdayCalendar(Arithmetic):
         whole = replace(
             self, holidays=holidays, closures=closures, extra_workdays=extra, half_days={}
         )
-        if not whole._open.any():
-            raise InvalidInputError(
-                f"calendar {self.name} has no workday from {first} to {last}; leave at least one"
-                " day open."
-            )
         half = {d: t for d, t in inside(self.half_days).items() if whole.is_workday(d)}
         return replace(whole, half_days=half) if half else whole
 
@@ -379,7 +372,15 @@ class WorkdayCalendar(Arithmetic):
             layer: dict(sorted({**getattr(self, layer), **added}.items())),
             "provenance": f"{self.provenance}; overlay of {layer}: {days}",
         }
-        return replace(self, **layers)._normalized()
+        return replace(self, **layers)._normalized()._not_empty()
+
+    def _not_empty(self) -> Self:
+        if not self._open.any():
+            raise InvalidInputError(
+                f"calendar {self.name} has no workday from {self.first_date} to {self.last_date};"
+                " leave at least one day open."
+            )
+        return self
 
     def _inside(self, layer: dict[date, Any], parameter: str) -> dict[date, Any]:
         for day in layer:

@@ -62,19 +62,19 @@ def from_holidays(
     closed = None if whole == [] else _lookup(code, part, years, whole)
     half = _lookup(code, part, years, [_HALF]) if asked and _HALF in asked else None
     library: Any = half if closed is None else closed
+    whole_years = date(start.year, 1, 1), date(end.year, 12, 31)
     holidays, half_days = _sorted_out(closed, half, half_day_closes)
     ad_hoc = _ad_hoc(library)
     return WorkdayCalendar.build(
         name or label,
-        start,
-        end,
-        weekend=_weekend(library.is_weekend, start, end),
+        *whole_years,
+        weekend=_weekend(library.is_weekend, *whole_years),
         holidays={day: why for day, why in holidays.items() if day not in ad_hoc},
         closures={day: why for day, why in holidays.items() if day in ad_hoc},
         extra_workdays=_make_up(library),
         half_days=half_days,
         provenance=f"{_version('holidays')}, {label}" + (f" ({', '.join(asked)})" if asked else ""),
-    )
+    ).between(start, end)
 
 
 def knows(code: str) -> bool:
@@ -117,17 +117,17 @@ def from_pandas(
             f"rules={rules!r} is not a pandas AbstractHolidayCalendar; give one, or a class of it."
         )
     start, end = parse_date(first, "first"), parse_date(last, "last")
-    margin = timedelta(days=366)  # a rule's day can be observed on the other side of a bound
-    holidays: Any = found.holidays(start - margin, end + margin, return_name=True)
-    title = name or str(found.name)
+    # A rule's day can be observed on the other side of a bound: pandas is asked for more.
+    earliest, latest = date(start.year - 1, 1, 1), date(end.year + 1, 12, 31)
+    holidays: Any = found.holidays(earliest, latest, return_name=True)
     return WorkdayCalendar.build(
-        title,
-        start,
-        end,
+        name or str(found.name),
+        earliest,
+        latest,
         weekend=weekend,
         holidays={day.date(): reason for day, reason in holidays.items()},
         provenance=f"{_version('pandas')}, {type(found).__name__}",
-    )
+    ).between(start, end)
 
 
 def bounds(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 from rich.console import Console
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from workday_assets.automation.plans import AssetPlans
     from workday_assets.cli.execution import Outcome
     from workday_assets.cli.project import Project
+    from workday_assets.partitions import WorkdayPartitionsDefinition
 
 #: A person who asks for a range wants failed days tried again, however often they failed.
 _ALWAYS = 1_000_000
@@ -94,6 +95,11 @@ def _selected(project: Project, names: tuple[str, ...]) -> list[dg.AssetKey]:
     return [key for key in known if not wanted or key in wanted]
 
 
+def _definition(project: Project, key: dg.AssetKey) -> WorkdayPartitionsDefinition:
+    definition = project.repository.asset_graph.get(key).partitions_def
+    return cast("WorkdayPartitionsDefinition", definition)
+
+
 def _remarks(project: Project, plans: AssetPlans, first: date, last: date) -> Iterator[str]:
     """What is left out, and what is added, each with its reason."""
     closed: dict[date, str] = {}
@@ -110,6 +116,9 @@ def _remarks(project: Project, plans: AssetPlans, first: date, last: date) -> It
         yield f"Closed: {len(days) - _NAMED_AT_MOST} more days (workday-assets calendar names them)"
     for reason, waiting in left_out.items():
         yield f"Left out: {min(waiting)} to {max(waiting)}: {reason}"
+    start = min(_definition(project, key).first_date for key in plans.plans)
+    if first < start:
+        yield f"Left out: days before {start}, the first partition"
     end = project.source.last_date
     if end is not None and last > end:
         yield f"Left out: days after {end}: {project.source.describe()}"
@@ -124,8 +133,8 @@ def _run(project: Project, plans: AssetPlans, console: Console) -> Outcome:
     from workday_assets.automation.requests import spans
     from workday_assets.cli.execution import execute
 
-    due = plans.due_by_day()
-    return execute(project, list(spans(due, project.timetable, merge=True)), console)
+    due = spans(plans.due_by_day(), project.timetable, merge=True)
+    return execute(project, list(due), console)
 
 
 def _summary(outcome: Outcome) -> Table | str:

@@ -49,6 +49,8 @@ def execute(project: Project, spans: Sequence[Span], console: Console) -> Outcom
     """Run `spans` in order and stop at the first that fails: later ones may need it."""
     rows = _rows(project, spans)
     outcome = Outcome(list(rows.values()))
+    if not spans:
+        return outcome
     progress = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

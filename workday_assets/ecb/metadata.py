@@ -69,13 +69,11 @@ def add_partition_metadata(
     What `context.add_asset_metadata` does for one key, for all at once: called for each of 7,000
     keys, Dagster's method copies and checks all earlier ones each time, which takes a minute.
     """
-    step = context.op_execution_context._step_execution_context  # noqa: SLF001
-    added = {
-        AssetMetadataHandle(asset_key=context.asset_key, partition_key=key): values
-        for key, values in metadata.items()
-    }
-    earlier = step._metadata_accumulator.per_output_metadata  # noqa: SLF001
-    step._metadata_accumulator = OutputMetadataAccumulator(per_output_metadata={**earlier, **added})  # noqa: SLF001
+    step = context.op_execution_context._step_execution_context
+    metadata_of: dict[Any, Mapping[str, Any]] = {**step._metadata_accumulator.per_output_metadata}
+    for key, values in metadata.items():
+        metadata_of[AssetMetadataHandle(asset_key=context.asset_key, partition_key=key)] = values
+    step._metadata_accumulator = OutputMetadataAccumulator(per_output_metadata=metadata_of)
 
 
 def _described(keys: Sequence[str]) -> dict[str, Any]:

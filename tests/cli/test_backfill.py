@@ -1,0 +1,157 @@
+"""`workday-assets backfill` and `why` as a person runs them, on the real data and Postgres."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from support.ecb import read_history
+from support.processes import wait_until_stopped
+
+REPOSITORY = Path(__file__).parents[2]
+HISTORY = read_history()
+WEEK = ["2026-10-26", "2026-10-27", "2026-10-28", "2026-10-29", "2026-10-30"]
+
+
+class Project:
+    """The repository with a state root of its own."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def run(self, *words: str, code: int = 0) -> str:
+        """What the command prints, error output included; its exit code must be `code`."""
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name("workday-assets")), *words],
+            cwd=REPOSITORY,
+            env={
+                **os.environ,
+                "WORKDAY_ASSETS_HOME": str(self.root),
+                "WORKDAY_ASSETS_POSTGRES_URL": "",
+                "DAGSTER_HOME": "",
+                "COLUMNS": "200",
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout
+        return done.stdout
+
+    def files(self, asset: str) -> list[str]:
+        """The partitions stored of an asset."""
+        return sorted(path.stem for path in (self.root / "data" / "ecb" / asset).glob("*.parquet"))
+
+
+@pytest.fixture
+def project() -> Iterator[Project]:
+    """A fresh state root; at the end no server is left in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder).resolve()
+        path.chmod(0o755)
+        yield Project(path / "state")
+        wait_until_stopped(path)
+
+
+def test_a_week_with_its_warm_up(project: Project) -> None:
+    """Six files of rates, the first of them warm-up and named; five of the others; then no more."""
+    said = project.run("backfill", "--from", WEEK[0], "--to", "2026-11-01")
+    assert project.files("reference_rates") == ["2026-10-23", *WEEK]
+    assert project.files("usd_crosses") == WEEK
+    assert project.files("returns") == WEEK
+    assert "Warm-up: ecb/reference_rates 2026-10-23" in said
+    assert f"state root: {project.root}" in said
+    monday = pd.read_parquet(project.root / "data/ecb/returns/2026-10-26.parquet")
+    found = dict(zip(monday["currency"], monday["log_return"], strict=True))
+    day, before = HISTORY[date(2026, 10, 26)], HISTORY[date(2026, 10, 23)]
+    expected = {c: math.log(day[c] / before[c]) for c in day if c in before}
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-15)
+    again = project.run("backfill", "--from", WEEK[0], "--to", WEEK[-1])
+    assert "Nothing to do" in again
+    answer = json.loads(project.run("why", "2026-10-27", "--json"))
+    assert {row["asset"]: row["verdict"] for row in answer["assets"]} == {
+        "ecb/reference_rates": "done",
+        "ecb/usd_crosses": "done",
+        "ecb/returns": "done",
+    }
+
+
+def test_closed_days_and_an_asset_of_choice(project: Project) -> None:
+    """Over Easter only workdays are made, and the closed days between are named with reasons."""
+    said = project.run(
+        *("backfill", "--from", "2024-03-28", "--to", "2024-04-02"),
+        *("--asset", "ecb/reference_rates"),
+    )
+    assert project.files("reference_rates") == ["2024-03-28", "2024-04-02"]
+    assert project.files("returns") == []
+    assert [line for line in said.splitlines() if line.startswith("Closed")] == [
+        "Closed: 2024-03-29 is Good Friday in XECB",
+        "Closed: 2024-03-30 is weekend in XECB",
+        "Closed: 2024-03-31 is weekend in XECB",
+        "Closed: 2024-04-01 is Easter Monday in XECB",
+    ]
+
+
+def test_a_failure_is_told_and_the_exit_code_is_1(project: Project) -> None:
+    """A target that cannot be written fails the run: one sentence, a summary, exit code 1."""
+    (project.root / "data" / "ecb").mkdir(parents=True)
+    (project.root / "data" / "ecb" / "usd_crosses").write_text("in the way")
+    said = project.run("backfill", "--from", WEEK[0], "--to", WEEK[0], code=1)
+    assert "ecb__usd_crosses failed" in said
+    assert project.files("reference_rates") == ["2026-10-23", "2026-10-26"]
+    (project.root / "data" / "ecb" / "usd_crosses").unlink()
+    project.run("backfill", "--from", WEEK[0], "--to", WEEK[0])
+    assert project.files("usd_crosses") == [WEEK[0]]
+
+
+REFUSED = [
+    ("reversed", ("--from", "2026-10-30", "--to", "2026-10-26"), "is before --from"),
+    ("no-date", ("--from", "2024-02-30", "--to", "2024-03-01"), "2024-02-30"),
+    (
+        "asset",
+        ("--from", "2026-10-26", "--to", "2026-10-26", "--asset", "ecb/rates"),
+        "choose from ecb/reference_rates",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED]
+)
+def test_bad_arguments_are_refused_with_exit_code_2(
+    project: Project, words: tuple[str, ...], sentence: str
+) -> None:
+    """A bad argument is a sentence with the cure and exit code 2, and nothing is materialized."""
+    said = project.run("backfill", *words, code=2)
+    assert sentence in said
+    assert "Traceback" not in said
+    assert project.files("reference_rates") == []
+
+
+def test_days_outside_the_history_are_left_out_and_named(project: Project) -> None:
+    """Before the first partition and after the archive's end there is nothing to make."""
+    early = project.run("backfill", "--from", "1998-01-01", "--to", "1998-02-01")
+    assert "Left out: days before 1999-01-04, the first partition" in early
+    late = project.run("backfill", "--from", "2035-01-02", "--to", "2035-01-03")
+    assert f"Left out: days after {max(HISTORY)}: bundled history ends {max(HISTORY)}" in late
+    assert "Nothing to do" in early
+    assert "Nothing to do" in late
+
+
+def test_why_a_closed_day(project: Project) -> None:
+    """A holiday is named, with the workdays around it."""
+    said = project.run("why", "2026-04-03")
+    assert said.splitlines()[:2] == [
+        "2026-04-03 (Friday) is closed in XECB: Good Friday.",
+        "The workdays around it are 2026-04-02 and 2026-04-07.",
+    ]
