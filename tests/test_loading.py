@@ -13,7 +13,7 @@ opened = []
 sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
 import workday_assets.definitions as project
 project.defs.get_repository_def()
-print([path for path in opened if path.endswith((".zip", ".parquet", "postgres.users"))])
+print([path for path in opened if path.endswith(("hist.zip", ".parquet", "postgres.users"))])
 """
 
 

@@ -153,7 +153,7 @@ def plan_intervals(
     if retry_failed < 0:
         raise InvalidInputError(f"retry_failed={retry_failed} is negative; give 0 or more.")
     first, last = _range(timetable, as_of, start, end)
-    kept_from = _kept_from(timetable, as_of, first, last, policy)
+    kept_from = oldest_kept(timetable, as_of, first, last, policy)
     decisions: list[Decision] = []
     requested = 0
     for ordinal in range(first.toordinal(), last.toordinal() + 1):
@@ -201,10 +201,10 @@ def _range(
     return first, last
 
 
-def _kept_from(
+def oldest_kept(
     timetable: WorkdayTimetable, as_of: datetime, first: date, last: date, policy: CatchupPolicy
 ) -> date:
-    """The oldest date that the policy keeps."""
+    """The oldest date that `policy` keeps of those from `first` to `last`, both included."""
     kept = first
     if policy.newest is not None:
         complete = timetable.last_complete(as_of)

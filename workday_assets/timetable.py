@@ -149,7 +149,7 @@ class WorkdayTimetable:
         run_date = parsed + timedelta(days=1)
         if self.run_on == "workday":
             run_date = self.calendar.next(parsed)
-        return self._local_instant(run_date, self.run_at)
+        return local_instant(run_date, self.run_at, self.timezone)
 
     def interval_in_progress(self, as_of: datetime) -> DataInterval | None:
         """The interval with ``start <= as_of < end``, or `None` on a closed day.
@@ -279,7 +279,7 @@ class WorkdayTimetable:
 
     def _first_allowed(self, earliest: datetime) -> date:
         day = self.local_date(earliest)
-        late = earliest > self._local_instant(day, self.run_at)
+        late = earliest > local_instant(day, self.run_at, self.timezone)
         day = day + timedelta(days=1) if late else day
         return max(day, self.calendar.first_date)
 
@@ -288,27 +288,24 @@ class WorkdayTimetable:
             self.calendar.roll(day, "raise")
 
     def _first_instant(self, day: date) -> pendulum.DateTime:
-        return self._zoned(first_instant(day, self.timezone))
-
-    def _zoned(self, instant: datetime) -> pendulum.DateTime:
-        return pendulum.from_timestamp(instant.timestamp(), tz=self.timezone)
-
-    def _local_instant(self, day: date, at: time) -> pendulum.DateTime:
-        """`at` on `day`; after a gap its end, of two occurrences the second, midnight the first."""
-        if at == time(0):
-            return self._first_instant(day)
-        zone = require_zone(self.timezone)
-        wall = datetime.combine(day, at, tzinfo=zone)
-        if not _exists(wall):
-            return self._zoned(_end_of_gap(wall))
-        return self._zoned(wall.replace(fold=1))
+        return local_instant(day, time(0), self.timezone)
 
 
-@lru_cache(maxsize=65536)
 def first_instant(day: date, timezone: str) -> datetime:
     """The first instant of the local date `day`, in UTC; of a date that is skipped, the jump."""
     wall = datetime.combine(day, time(0), tzinfo=require_zone(timezone))
     return wall.astimezone(UTC) if _exists(wall) else _end_of_gap(wall)
+
+
+@lru_cache(maxsize=65536)  # a plan asks again for every day of a history
+def local_instant(day: date, at: time, timezone: str) -> pendulum.DateTime:
+    """`at` on `day`; after a gap its end, of two occurrences the second, midnight the first."""
+    if at == time(0):
+        instant = first_instant(day, timezone)
+    else:
+        wall = datetime.combine(day, at, tzinfo=require_zone(timezone))
+        instant = wall.replace(fold=1) if _exists(wall) else _end_of_gap(wall)
+    return pendulum.from_timestamp(instant.timestamp(), tz=timezone)
 
 
 def require_aware(value: datetime, parameter: str) -> None:

@@ -57,6 +57,7 @@ class Trigger:
             policy=self.policy,
             retry_failed=self.retry_failed,
             source=source,
+            whole_history=False,
         )
         requests = run_requests(plans, self.timetable, context.instance, trigger=self.name)
         if not requests:

@@ -18,7 +18,7 @@ from dagster._core.definitions.partitions.context import partition_loading_conte
 from workday_assets.automation.recorded import Recorded, read_recorded
 from workday_assets.errors import InvalidInputError
 from workday_assets.partitions import WorkdayPartitionsDefinition
-from workday_assets.planner import CatchupPolicy, Decision, Plan, plan_intervals
+from workday_assets.planner import CatchupPolicy, Decision, Plan, oldest_kept, plan_intervals
 from workday_assets.timetable import WorkdayTimetable
 
 AssetDay = tuple[dg.AssetKey, date]
@@ -150,6 +150,7 @@ def plan_assets(
     start: date | None = None,
     end: date | None = None,
     in_order: bool = False,
+    whole_history: bool = True,
 ) -> AssetPlans:
     """Plan every asset of `keys` at `as_of`, oldest day first.
 
@@ -171,12 +172,15 @@ def plan_assets(
         end: last date looked at, included; by default the date of `as_of`.
         in_order: the caller runs what is due oldest first, each run after the one before has
             ended, so that upstream days requested earlier count as well.
+        whole_history: False leaves out decisions on days older than the policy keeps, for speed.
 
     Raises:
         InvalidInputError: an asset is not partitioned by workdays, or by another calendar.
     """
     known = _Graph(graph, instance, keys)
-    planner = _Planner(known, timetable, as_of, policy, retry_failed, source, start, end, in_order)
+    planner = _Planner(
+        known, timetable, as_of, policy, retry_failed, source, start, end, in_order, whole_history
+    )
     wanted = {key: set(planner.plan(key, None).due) for key in known.assets}
     warm_up = planner.warm_up(wanted)
     plans: dict[dg.AssetKey, Plan] = {}
@@ -198,6 +202,7 @@ class _Planner:
     start: date | None
     end: date | None
     in_order: bool
+    whole_history: bool
 
     def plan(
         self, key: dg.AssetKey, plans: Mapping[dg.AssetKey, Plan] | None, only: date | None = None
@@ -253,6 +258,8 @@ class _Planner:
         )
         if self.source is not None and self.source.last_date is not None:
             last = min(last, self.source.last_date)
+        if not self.whole_history and first <= last:
+            first = oldest_kept(self.timetable, self.as_of, first, last, self.policy)
         return first, last
 
     def _bounded(self, key: dg.AssetKey, day: date) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -186,9 +187,7 @@ def _unfolded(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _unescaped(value: str) -> str:
-    for escaped, plain in (("\\n", " "), ("\\N", " "), ("\\,", ","), ("\\;", ";"), ("\\\\", "\\")):
-        value = value.replace(escaped, plain)
-    return value
+    return re.sub(r"\\(.)", lambda found: " " if found[1] in "nN" else found[1], value)
 
 
 def _ics_day(event: _Event, key: str, file: Path) -> date:

@@ -8,7 +8,13 @@ from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from workday_assets.calendars.calendar import WorkdayCalendar
-from workday_assets.calendars.conventions import DateLike, Weekend, WeekendRules, parse_date
+from workday_assets.calendars.conventions import (
+    DateLike,
+    Weekend,
+    WeekendRules,
+    parse_date,
+    parse_weekend,
+)
 from workday_assets.errors import InvalidInputError, ProviderError
 
 if TYPE_CHECKING:
@@ -117,6 +123,7 @@ def from_pandas(
             f"rules={rules!r} is not a pandas AbstractHolidayCalendar; give one, or a class of it."
         )
     start, end = parse_date(first, "first"), parse_date(last, "last")
+    (_, rule), *later = parse_weekend(weekend, start)
     # A rule's day can be observed on the other side of a bound: pandas is asked for more.
     earliest, latest = date(start.year - 1, 1, 1), date(end.year + 1, 12, 31)
     holidays: Any = found.holidays(earliest, latest, return_name=True)
@@ -124,7 +131,7 @@ def from_pandas(
         name or str(found.name),
         earliest,
         latest,
-        weekend=weekend,
+        weekend=((None, rule), *later),
         holidays={day.date(): reason for day, reason in holidays.items()},
         provenance=f"{_version('pandas')}, {type(found).__name__}",
     ).between(start, end)
