@@ -174,7 +174,7 @@ def test_exchange_without_an_end_of_data_needs_last() -> None:
 
 def test_a_lost_session_is_refused() -> None:
     """Mumbai's special Saturday, which the library lists and loses under pandas 3, is refused."""
-    with pytest.raises(ProviderError, match="2024-01-20 .Saturday."):
+    with pytest.raises(ProviderError, match="2024-01-20"):
         WorkdayCalendar.from_exchange("XBOM", "2023-01-01", "2024-12-31")
     before = WorkdayCalendar.from_exchange("XBOM", "2023-01-01", "2023-12-31")
     assert before.is_workday("2023-12-29")

@@ -60,6 +60,24 @@ def of_holidays(name: str) -> Callable[[str, str], WorkdayCalendar]:
     return lambda first, last: freezing.from_provider(name, first, last)
 
 
+OCTOBER_MONDAYS = (
+    "1971-10-25",
+    "1972-10-23",
+    "1973-10-22",
+    "1974-10-28",
+    "1975-10-27",
+    "1976-10-25",
+    "1977-10-24",
+)
+NOVEMBER_DAYS = (
+    "1971-11-11",
+    "1972-11-10",
+    "1973-11-12",
+    "1974-11-11",
+    "1975-11-11",
+    "1976-11-11",
+    "1977-11-11",
+)
 VETERANS_DAY = "pandas keeps 11 November where the Monday Holiday Act has a Monday of October"
 WITNESSES: dict[str, tuple[str, Callable[[str, str], WorkdayCalendar]]] = {
     **{f"{name} holidays": (name, of_holidays(name)) for name in catalog.names()},
@@ -72,30 +90,8 @@ WITNESSES: dict[str, tuple[str, Callable[[str, str], WorkdayCalendar]]] = {
 # What the shipped calendar says, what the witness says, and why the shipped one is right.
 DIFFERENCES: dict[str, dict[str, tuple[str, str, str]]] = {
     "US pandas": {
-        **dict.fromkeys(
-            (
-                "1971-10-25",
-                "1972-10-23",
-                "1973-10-22",
-                "1974-10-28",
-                "1975-10-27",
-                "1976-10-25",
-                "1977-10-24",
-            ),
-            ("Veterans Day", "workday", VETERANS_DAY),
-        ),
-        **dict.fromkeys(
-            (
-                "1971-11-11",
-                "1972-11-10",
-                "1973-11-12",
-                "1974-11-11",
-                "1975-11-11",
-                "1976-11-11",
-                "1977-11-11",
-            ),
-            ("workday", "Veterans Day", VETERANS_DAY),
-        ),
+        **dict.fromkeys(OCTOBER_MONDAYS, ("Veterans Day", "workday", VETERANS_DAY)),
+        **dict.fromkeys(NOVEMBER_DAYS, ("workday", "Veterans Day", VETERANS_DAY)),
     },
     "XNYS exchange_calendars": {
         "1994-02-11": (
@@ -107,7 +103,7 @@ DIFFERENCES: dict[str, dict[str, tuple[str, str, str]]] = {
     "XTKS exchange_calendars": {
         "1998-05-06": (
             "workday",
-            "ad hoc closure",
+            "Constitution Memorial Day",
             "a substitute holiday moved to the next day only, before the amendment of 2007",
         ),
         "2020-10-01": (

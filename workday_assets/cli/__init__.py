@@ -8,6 +8,7 @@ import click
 
 from workday_assets.cli.backfill import backfill
 from workday_assets.cli.calendar import calendar
+from workday_assets.cli.freeze import diff, freeze
 from workday_assets.cli.why import why
 from workday_assets.errors import WorkdayAssetsError
 
@@ -37,4 +38,6 @@ def main() -> None:
 
 main.add_command(backfill)
 main.add_command(calendar)
+main.add_command(freeze)
+main.add_command(diff)
 main.add_command(why)

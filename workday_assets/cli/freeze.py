@@ -1,0 +1,147 @@
+"""`workday-assets freeze` and `diff`: what runs is a file, and nothing changes it unseen."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workday_assets.cli.options import DateType, json_option
+from workday_assets.errors import UnknownCalendarError
+
+if TYPE_CHECKING:
+    from workday_assets.calendars import WorkdayCalendar
+    from workday_assets.calendars.freezing import CalendarDiff
+
+first_option = click.option(
+    "--first", type=DateType(), help="First date, included; by default as frozen."
+)
+last_option = click.option(
+    "--last",
+    type=DateType(),
+    help="Last date that is published, included; by default as frozen. A name that is not in the"
+    " catalog needs both.",
+)
+
+
+@click.command()
+@click.argument("name")
+@first_option
+@last_option
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write; by default the catalog's own.",
+)
+def freeze(name: str, first: date | None, last: date | None, output: Path | None) -> None:
+    """Write the calendar NAME, as its provider answers now, to the file that runs.
+
+    The days that change are printed. Commit the file once they are right.
+    """
+    from workday_assets.calendars import tables
+    from workday_assets.calendars.catalog import load
+    from workday_assets.calendars.freezing import diff as compare
+    from workday_assets.calendars.freezing import freeze as frozen_text
+
+    today = _today()
+    text = frozen_text(name, first, last, frozen_on=today)
+    path = output or _catalog_file(name)
+    old = tables.loads(path.read_text("utf-8"), path) if path.exists() else load(name)
+    new = tables.loads(text, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    click.echo(f"Wrote {path}: {new.name}, {new.first_date} to {new.last_date}.")
+    if old is None:
+        click.echo("There was no frozen calendar of that name before.")
+    else:
+        _print(compare(old, new, as_of=today))
+
+
+@click.command()
+@click.argument("name")
+@first_option
+@last_option
+@json_option
+def diff(name: str, first: date | None, last: date | None, *, as_json: bool) -> None:
+    """Compare the frozen calendar NAME with what its provider answers now.
+
+    Exit code 1 when they differ.
+    """
+    from workday_assets.calendars.freezing import diff as compare
+    from workday_assets.calendars.freezing import from_provider
+
+    found = compare(_frozen(name), from_provider(name, first, last), as_of=_today())
+    if as_json:
+        click.echo(json.dumps(_data(found), indent=2))
+    else:
+        _print(found)
+    if found:
+        raise click.exceptions.Exit(1)
+
+
+def _frozen(name: str) -> WorkdayCalendar:
+    from workday_assets.calendars.catalog import load, names
+
+    calendar = load(name)
+    if calendar is None:
+        raise UnknownCalendarError(
+            f"name={name!r} has no frozen calendar to compare; choose from {', '.join(names())}."
+        )
+    return calendar
+
+
+def _catalog_file(name: str) -> Path:
+    return Path(str(files("workday_assets.calendars") / "data" / f"{name}.csv"))
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+def _print(found: CalendarDiff) -> None:
+    if not found:
+        click.echo("No difference.")
+        return
+    if found.old_bounds != found.new_bounds:
+        old, new = (f"{first} to {last}" for first, last in (found.old_bounds, found.new_bounds))
+        click.echo(f"Bounds: {old} become {new}.")
+    for title, changes in (
+        ("Days that become workdays", found.added),
+        ("Days that close", found.removed),
+        ("Half days that change", found.changed),
+    ):
+        if changes:
+            click.echo(f"{title} ({len(changes)}):")
+        for change in changes:
+            mark = "  PAST CLOSURE REMOVED" if change.past_closure_removed else ""
+            click.echo(f"  {change.day:%Y-%m-%d %a}  {change.before} -> {change.after}{mark}")
+    if found.past_closures_removed:
+        click.echo(
+            f"{len(found.past_closures_removed)} past closures would be gone: partitions that"
+            " nobody expected would appear. Correct the provider or keep the frozen file."
+        )
+
+
+def _data(found: CalendarDiff) -> dict[str, Any]:
+    def rows(changes: tuple[Any, ...]) -> list[dict[str, Any]]:
+        return [
+            {
+                "day": str(change.day),
+                "before": change.before,
+                "after": change.after,
+                "past_closure_removed": change.past_closure_removed,
+            }
+            for change in changes
+        ]
+
+    return {
+        "added": rows(found.added),
+        "removed": rows(found.removed),
+        "changed": rows(found.changed),
+        "old_bounds": [str(day) for day in found.old_bounds],
+        "new_bounds": [str(day) for day in found.new_bounds],
+    }
