@@ -91,3 +91,16 @@ def test_trailing_nothing_is_refused(n: Any) -> None:
     """A window of no workday is a mistake."""
     with pytest.raises(InvalidInputError, match="names no workday"):
         trailing_workdays(n)
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, -1), (-1, 0), (-19, 0), (0, 0)])
+def test_days_around_is_what_the_mapping_says(start: int, end: int) -> None:
+    """The planner's quick way names the same upstream days as Dagster's mapping, for every day."""
+    mapping = dg.TimeWindowPartitionMapping(start, end, True)
+    with partition_loading_context(pendulum.datetime(2025, 2, 1)):
+        for key in OURS.get_partition_keys():
+            result = mapping.get_upstream_mapped_partitions_result_for_partitions(
+                OURS.subset_with_partition_keys([key]), OURS, OURS
+            )
+            expected = sorted(result.partitions_subset.get_partition_keys())
+            assert [str(d) for d in OURS.days_around(OURS.day(key), start, end)] == expected

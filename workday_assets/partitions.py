@@ -84,6 +84,17 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         assert self.end is not None  # noqa: S101 - the constructor always sets it
         return (self.end - timedelta(days=1)).date()
 
+    def days_around(self, day: date, start_offset: int, end_offset: int) -> list[date]:
+        """The partitions' dates from `start_offset` to `end_offset` workdays after `day`.
+
+        Both ends are included; negative offsets are workdays before it. Days that are no partitions
+        are left out; a closed `day` has none around it.
+        """
+        index = bisect_left(self._days, day)
+        if index == len(self._days) or self._days[index] != day:
+            return []
+        return self._days[max(index + start_offset, 0) : max(index + end_offset + 1, 0)]
+
     def day(self, partition_key: str) -> date:
         """The local date that a key names.
 
@@ -96,18 +107,6 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
     def first_workday(self) -> date:
         """The first partition's date."""
         return self._days[0]
-
-    def keys_around(self, partition_key: str, start_offset: int, end_offset: int) -> list[str]:
-        """The keys from `start_offset` to `end_offset` workdays after a key, both included.
-
-        Negative offsets are workdays before it. Days that are no partitions are left out.
-
-        Raises:
-            ClosedDayError: the key is a closed day.
-        """
-        self._require_open(partition_key)
-        index = bisect_left(self._days, self.day(partition_key))
-        return self._keys[max(index + start_offset, 0) : max(index + end_offset + 1, 0)]
 
     # What follows is the base class's answer, faster, but for closed days: those are refused.
 

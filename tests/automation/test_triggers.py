@@ -268,6 +268,34 @@ def test_many_missed_days_are_one_range(instance: dg.DagsterInstance) -> None:
     assert tags["workday/logical_date_last"] == "2026-12-23"
 
 
+DECEMBER = [f"2026-12-{n:02}" for n in (14, 15, 16, 17, 18, 21, 22, 23)]
+
+
+def test_a_corrected_day_reaches_its_dependants_once(instance: dg.DagsterInstance) -> None:
+    """A day of any age that is made again asks for exactly what was made of it, once."""
+    for day in DECEMBER:
+        run(instance, day, RATES, RETURNS)
+    run(instance, "2026-12-15", RATES)
+    defs = definitions(LIVE, policy=CatchupPolicy.latest())
+    assert asked(tick(defs, instance, EVENING)) == [
+        ("2026-12-15", "returns"),
+        ("2026-12-16", "returns"),
+    ]
+    for day in ("2026-12-15", "2026-12-16"):
+        run(instance, day, RETURNS)
+    assert asked(tick(defs, instance, EVENING)) == []
+
+
+def test_upstream_days_that_land_together_all_reach_their_children(
+    instance: dg.DagsterInstance,
+) -> None:
+    """Five upstream days in one tick give five children, not the newest only (dagster #32853)."""
+    for day in DECEMBER[-6:]:
+        run(instance, day, RATES)
+    data = tick(definitions(LIVE, policy=CatchupPolicy.last(5)), instance, EVENING)
+    assert asked(data) == [(day, "returns") for day in DECEMBER[-5:]]
+
+
 def test_requests_carry_their_interval(instance: dg.DagsterInstance) -> None:
     """A run says which interval it is of, when it could run, and who asked."""
     data = tick(definitions(LIVE, policy=CatchupPolicy.latest()), instance, EVENING)

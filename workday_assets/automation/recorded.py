@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 import dagster as dg
-from dagster._core.storage.dagster_run import FINISHED_STATUSES, RunRecord
+from dagster._core.storage.dagster_run import FINISHED_STATUSES
 
 from workday_assets.partitions import WorkdayPartitionsDefinition
 
@@ -18,13 +18,14 @@ class Recorded:
     """The state of one asset.
 
     Attributes:
-        done: days with a materialization.
+        materialized: by day, the number of its newest materialization in the event log; later
+            ones have higher numbers, across all assets.
         in_flight: days with a run that has not ended, and that run's id.
         failed: days whose newest run ended without materializing them, with the number of runs
-            that did; cancelled runs count.
+            that did so since the last materialization; cancelled runs count.
     """
 
-    done: frozenset[date] = frozenset()
+    materialized: Mapping[date, int] = field(default_factory=dict)
     in_flight: Mapping[date, str] = field(default_factory=dict)
     failed: Mapping[date, int] = field(default_factory=dict)
 
@@ -36,21 +37,28 @@ def read_recorded(
 ) -> Recorded:
     """Read the state of `asset_key`, whoever launched its runs."""
     storage = instance.event_log_storage
-    day = partitions_def.day
+    event = dg.DagsterEventType
+    made = storage.get_latest_storage_id_by_partition(asset_key, event.ASSET_MATERIALIZATION)
+    planned = storage.get_latest_storage_id_by_partition(
+        asset_key, event.ASSET_MATERIALIZATION_PLANNED
+    )
+    materialized = {partitions_def.day(key): number for key, number in made.items()}
+    if all(number < made.get(key, 0) for key, number in planned.items()):
+        return Recorded(materialized)
     attempts = storage.get_latest_asset_partition_materialization_attempts_without_materializations(
         asset_key
     )
     finished = _finished_runs(instance, {run_id for run_id, _ in attempts.values()})
     in_flight = {
-        day(key): run_id
+        partitions_def.day(key): run_id
         for key, (run_id, _) in attempts.items()
         if run_id in finished and not finished[run_id]
     }
-    ended = [key for key, (run_id, _) in attempts.items() if finished.get(run_id, False)]
-    done = frozenset(day(key) for key in instance.get_materialized_partitions(asset_key))
-    missing = [key for key in ended if day(key) not in done]
-    failed = {day(key): count for key, count in _attempts(instance, asset_key, missing).items()}
-    return Recorded(done, in_flight, failed)
+    ended = {key: made.get(key, 0) for key, (run, _) in attempts.items() if finished.get(run)}
+    failed = _attempts(instance, asset_key, ended)
+    return Recorded(
+        materialized, in_flight, {partitions_def.day(key): n for key, n in failed.items()}
+    )
 
 
 def earlier_runs(instance: dg.DagsterInstance, tags: Mapping[str, str]) -> int:
@@ -60,36 +68,28 @@ def earlier_runs(instance: dg.DagsterInstance, tags: Mapping[str, str]) -> int:
 
 def _finished_runs(instance: dg.DagsterInstance, run_ids: Iterable[str]) -> dict[str, bool]:
     """For every run that still exists, whether it has ended."""
-    return {
-        record.dagster_run.run_id: record.dagster_run.status in FINISHED_STATUSES
-        for record in _run_records(instance, run_ids)
-    }
+    ids = sorted(run_ids)
+    records = instance.get_run_records(dg.RunsFilter(run_ids=ids)) if ids else []
+    return {r.dagster_run.run_id: r.dagster_run.status in FINISHED_STATUSES for r in records}
 
 
 def _attempts(
-    instance: dg.DagsterInstance, asset_key: dg.AssetKey, keys: list[str]
+    instance: dg.DagsterInstance, asset_key: dg.AssetKey, since: Mapping[str, int]
 ) -> dict[str, int]:
-    """For each of `keys`, how many runs planned it and ended in failure or were cancelled."""
-    if not keys:
+    """For each key of `since`, how many runs planned it after that event and have ended."""
+    if not since:
         return {}
     planned = instance.event_log_storage.get_event_records(
         dg.EventRecordsFilter(
             event_type=dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED,
             asset_key=asset_key,
-            asset_partitions=keys,
+            asset_partitions=list(since),
         )
     )
     runs_of: dict[str, set[str]] = defaultdict(set)
     for record in planned:
-        if record.partition_key is not None:
-            runs_of[record.partition_key].add(record.run_id)
+        key = record.partition_key
+        if key is not None and record.storage_id > since[key]:
+            runs_of[key].add(record.run_id)
     finished = _finished_runs(instance, set().union(*runs_of.values()))
-    return {
-        key: sum(finished.get(run_id, False) for run_id in run_ids)
-        for key, run_ids in runs_of.items()
-    }
-
-
-def _run_records(instance: dg.DagsterInstance, run_ids: Iterable[str]) -> Iterable[RunRecord]:
-    ids = sorted(run_ids)
-    return instance.get_run_records(dg.RunsFilter(run_ids=ids)) if ids else []
+    return {key: sum(finished.get(run, False) for run in runs) for key, runs in runs_of.items()}

@@ -111,6 +111,11 @@ class Arithmetic:
         First `day` is rolled to a workday by `roll`, then workdays are counted from there, so that
         0 gives the rolled day.
 
+        >>> from workday_assets import WorkdayCalendar
+        >>> calendar = WorkdayCalendar.build("X", "2024-01-01", "2024-12-31")
+        >>> str(calendar.offset("2024-03-02", 1, roll="following"))  # a Saturday: from Monday on
+        '2024-03-05'
+
         Raises:
             ClosedDayError: `day` is closed and no roll is named.
         """
@@ -128,6 +133,10 @@ class Arithmetic:
 
     def count(self, start: DateLike, end: DateLike) -> int:
         """How many workdays there are in ``start <= day < end``.
+
+        >>> from workday_assets import WorkdayCalendar
+        >>> WorkdayCalendar.named("XECB").count("2024-01-01", "2025-01-01")
+        256
 
         Raises:
             InvalidInputError: `end` is before `start`.
@@ -156,6 +165,10 @@ class Arithmetic:
 
     def nth_workday(self, year: int, month: int, n: int) -> date:
         """The `n`-th workday of a month, from 1, or from the end with -1 for the last.
+
+        >>> from workday_assets import WorkdayCalendar
+        >>> str(WorkdayCalendar.named("XECB").nth_workday(2024, 3, -1))  # before Good Friday
+        '2024-03-28'
 
         Raises:
             InvalidInputError: `n` is 0, or the month has not so many workdays.
@@ -301,17 +314,9 @@ class Arithmetic:
         if rule == "nearest":
             return ahead <= behind
         if rule == "modified preceding":
-            room, distance, known = day.day - 1, behind, before is not None
-        else:
-            half = rule == "half-month modified following" and day.day <= 15
-            room, distance, known = (
-                (15 if half else _month_length(day)) - day.day,
-                ahead,
-                bool(after),
-            )
-        if distance <= room and not known:
-            raise self._outside(f"the workday to which {day} rolls", "day")
-        return (distance > room) == (rule == "modified preceding")
+            return behind > day.day - 1
+        half = rule == "half-month modified following" and day.day <= 15
+        return ahead <= (15 if half else _month_length(day)) - day.day
 
     def _neighbours(self, index: int) -> tuple[date | None, date | None]:
         """The workdays around the closed date at `index`, `None` where the bounds end first."""

@@ -41,6 +41,15 @@ class WorkdayCalendar(Arithmetic):
     hoc), then extra workdays. Two calendars are equal when their bounds, workdays and half days
     are; names, reasons and provenance do not count. Use `named` or `build`, not the constructor.
 
+    Is Christmas Eve a TARGET day, and when is the spot date of a trade on 3 July 2024?
+
+    >>> ecb, fed = WorkdayCalendar.named("XECB"), WorkdayCalendar.named("XFED")
+    >>> ecb.is_workday("2024-12-24"), ecb.describe("2024-12-26")
+    (True, 'Christmas Holiday')
+    >>> both = ecb & fed
+    >>> str(both.roll(ecb.offset("2024-07-03", 2), "following")), both.describe("2024-07-04")
+    ('2024-07-05', 'Independence Day in XFED')
+
     Attributes:
         name: MIC, ISO code or any other name.
         first_date: first date for which the calendar vouches, included.

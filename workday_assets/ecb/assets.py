@@ -104,9 +104,10 @@ def _record(context: dg.AssetExecutionContext, rows: pd.DataFrame) -> None:
     calendar = calendar_metadata(CALENDAR)
     metadata = {}
     for key, own in rows_metadata(rows, context.partition_keys).items():
+        day = WORKDAYS.day(key)
         inputs = {
-            asset: WORKDAYS.keys_around(key, mapping.start_offset, mapping.end_offset)
-            for asset, mapping in mappings.items()
+            asset: [str(d) for d in WORKDAYS.days_around(day, m.start_offset, m.end_offset)]
+            for asset, m in mappings.items()
         }
         metadata[key] = {**own, **calendar, **inputs_metadata(inputs)}
     add_partition_metadata(context, metadata)

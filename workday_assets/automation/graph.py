@@ -1,0 +1,145 @@
+"""A graph of workday assets with what the instance recorded of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+import dagster as dg
+from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
+from dagster._core.definitions.partitions.context import partition_loading_context
+
+from workday_assets.automation.recorded import Recorded, read_recorded
+from workday_assets.errors import InvalidInputError
+from workday_assets.partitions import WorkdayPartitionsDefinition
+
+AssetDay = tuple[dg.AssetKey, date]
+
+
+@dataclass(frozen=True)
+class WorkdayAsset:
+    """One asset.
+
+    Attributes:
+        key: its key.
+        partitions_def: its workdays.
+        parents: its upstream workday assets, each with the mapping to their partitions.
+        recorded: what the instance recorded of it.
+    """
+
+    key: dg.AssetKey
+    partitions_def: WorkdayPartitionsDefinition
+    parents: Mapping[dg.AssetKey, dg.PartitionMapping]
+    recorded: Recorded
+
+
+class WorkdayGraph:
+    """Selected workday assets, in order of dependency, and their workday parents.
+
+    Args:
+        graph: the asset graph that holds them.
+        instance: where runs and materializations are recorded.
+        keys: the selection.
+        as_of: "now", aware: partitions that are complete then exist.
+
+    Attributes:
+        assets: the selected assets, upstream before downstream.
+
+    Raises:
+        InvalidInputError: a selected asset is not partitioned by `WorkdayPartitionsDefinition`.
+    """
+
+    def __init__(
+        self,
+        graph: BaseAssetGraph[Any],
+        instance: dg.DagsterInstance,
+        keys: Iterable[dg.AssetKey],
+        as_of: datetime,
+    ) -> None:
+        self._graph = graph
+        self._as_of = as_of
+        selected = set(keys)
+        for key in sorted(selected):
+            if not isinstance(graph.get(key).partitions_def, WorkdayPartitionsDefinition):
+                raise InvalidInputError(
+                    f"assets={key.to_user_string()} is not partitioned by a"
+                    f" WorkdayPartitionsDefinition ({graph.get(key).partitions_def}); leave it out."
+                )
+        known: dict[dg.AssetKey, WorkdayAsset] = {}
+        for key in graph.toposorted_asset_keys:
+            if key in selected or any(child in selected for child in graph.get(key).child_keys):
+                definition = graph.get(key).partitions_def
+                if isinstance(definition, WorkdayPartitionsDefinition):
+                    recorded = read_recorded(instance, key, definition)
+                    known[key] = WorkdayAsset(key, definition, self._parents(key), recorded)
+        self._known = known
+        self.assets = {key: asset for key, asset in known.items() if key in selected}
+        self._outdated = {key: self._find_outdated(asset) for key, asset in self.assets.items()}
+        self._done = {
+            key: asset.recorded.materialized.keys() - self.outdated(key).keys()
+            for key, asset in known.items()
+        }
+
+    def outdated(self, key: dg.AssetKey) -> Mapping[date, AssetDay]:
+        """Materialized days of a selected asset with a newer upstream partition, which is named."""
+        return self._outdated.get(key, {})
+
+    def done(self, key: dg.AssetKey) -> Set[date]:
+        """The days of a known asset that are materialized from what is upstream now."""
+        return self._done[key]
+
+    def upstream(self, asset: WorkdayAsset, day: date) -> Iterator[AssetDay]:
+        """The (asset, day) pairs that `asset` needs for `day`, by its partition mappings."""
+        for parent, mapping in asset.parents.items():
+            for found in self._needed(asset, mapping, self._known[parent], day):
+                yield parent, found
+
+    def _parents(self, key: dg.AssetKey) -> dict[dg.AssetKey, dg.PartitionMapping]:
+        return {
+            parent: self._graph.get_partition_mapping(key, parent_asset_key=parent)
+            for parent in sorted(self._graph.get(key).parent_keys)
+            if isinstance(self._graph.get(parent).partitions_def, WorkdayPartitionsDefinition)
+        }
+
+    def _find_outdated(self, asset: WorkdayAsset) -> dict[date, AssetDay]:
+        found: dict[date, AssetDay] = {}
+        made = asset.recorded.materialized
+        for parent, mapping in asset.parents.items():
+            upstream = self._known[parent]
+            newer = upstream.recorded.materialized
+            if not made or not newer or max(newer.values()) < min(made.values()):
+                continue
+            for day, number in made.items():
+                for needed in self._needed(asset, mapping, upstream, day):
+                    if newer.get(needed, 0) > number:
+                        found[day] = (parent, needed)
+        return found
+
+    def _needed(
+        self, asset: WorkdayAsset, mapping: dg.PartitionMapping, upstream: WorkdayAsset, day: date
+    ) -> list[date]:
+        """As `upstream_days`, without Dagster's slow way where both have the same workdays."""
+        definition = asset.partitions_def
+        same = definition == upstream.partitions_def
+        if not same or not isinstance(mapping, dg.TimeWindowPartitionMapping):
+            return upstream_days(mapping, definition, upstream.partitions_def, day, self._as_of)
+        return definition.days_around(day, mapping.start_offset, mapping.end_offset)
+
+
+def upstream_days(
+    mapping: dg.PartitionMapping,
+    partitions_def: WorkdayPartitionsDefinition,
+    upstream_def: WorkdayPartitionsDefinition,
+    day: date,
+    as_of: datetime,
+) -> list[date]:
+    """The upstream workdays that `mapping` names for the workday `day`, oldest first."""
+    with partition_loading_context(as_of):
+        subset = partitions_def.subset_with_partition_keys([day.strftime(partitions_def.fmt)])
+        result = mapping.get_upstream_mapped_partitions_result_for_partitions(
+            subset, partitions_def, upstream_def
+        )
+        keys = result.partitions_subset.get_partition_keys()
+    return sorted(upstream_def.day(key) for key in keys)
