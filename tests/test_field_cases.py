@@ -149,18 +149,13 @@ def interval_of(partitions: WorkdayPartitionsDefinition, key: str) -> object:
     return WorkdayTimetable(partitions.calendar, NEW_YORK).interval(key)
 
 
-FINDS_ANOTHER_DAY = pytest.mark.xfail(
-    strict=True, reason="Dagster's subset, which is not overridden, holds the next workday instead"
-)
-
-
 @pytest.mark.parametrize(
     "ask",
     [
         pytest.param(WorkdayPartitionsDefinition.time_window_for_partition_key, id="window"),
         pytest.param(WorkdayPartitionsDefinition.start_time_for_partition_key, id="start"),
         pytest.param(WorkdayPartitionsDefinition.end_time_for_partition_key, id="end"),
-        pytest.param(subset_of, id="subset", marks=FINDS_ANOTHER_DAY),
+        pytest.param(subset_of, id="subset"),
         pytest.param(interval_of, id="interval"),
     ],
 )

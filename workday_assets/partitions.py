@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import Any, Self
@@ -185,6 +185,21 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         """
         self._require_open(partition_key)
         return super().time_window_for_partition_key(partition_key)
+
+    def time_windows_for_partition_keys(  # type: ignore[override]  # the base's is cached
+        self, partition_keys: frozenset[str], validate: bool = True
+    ) -> Sequence[dg.TimeWindow]:
+        """The windows of keys, of which subsets are made.
+
+        Raises:
+            ClosedDayError: a key is a closed day; the base class answers for another day.
+        """
+        for partition_key in partition_keys:
+            self._require_open(partition_key)
+        windows: Sequence[dg.TimeWindow] = super().time_windows_for_partition_keys(
+            partition_keys, validate
+        )
+        return windows
 
     def get_partition_keys_in_range(self, partition_key_range: dg.PartitionKeyRange) -> list[str]:
         """The keys from start to end, both included; ends that are closed days are cut off."""

@@ -22,7 +22,7 @@ from workday_assets.cli import main, year_html, year_text
 from workday_assets.cli.calendar import to_data
 from workday_assets.errors import OutOfBoundsError
 
-NASTY = "<script>alert('1')</script> [bold]& co[/bold]"
+NASTY = """<script>alert('1')</script>" onclick="x [bold]& co[/bold]"""
 
 
 def shop(**changes: Any) -> WorkdayCalendar:

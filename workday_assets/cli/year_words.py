@@ -75,7 +75,7 @@ def count(month: YearMonth) -> str:
     """The workdays of a month: ``20 workdays``, ``7+ workdays`` in a part of it, or ``unknown``."""
     if month.workdays is None:
         return "unknown"
-    return f"{month.workdays}{'' if month.complete else '+'} workdays"
+    return _number(month.workdays, "workday") if month.complete else f"{month.workdays}+ workdays"
 
 
 def totals(year: CalendarYear) -> str:
