@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from workday_assets.automation.orphans import fail_orphans
 from workday_assets.automation.plans import WorkdaySource, plan_assets
 from workday_assets.automation.requests import run_requests, skip_text
 from workday_assets.planner import CatchupPolicy
@@ -43,6 +44,8 @@ class Trigger:
         self, context: dg.SensorEvaluationContext | dg.ScheduleEvaluationContext, as_of: datetime
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         """The runs due at `as_of`, or the one reason why there are none."""
+        for run_id in fail_orphans(context.instance, as_of):
+            context.log.warning(f"run {run_id} failed: the process that executed it is gone")
         graph = _repository(context).asset_graph
         keys = dg.AssetSelection.from_coercible(self.assets).resolve(graph)
         source: WorkdaySource | None = None

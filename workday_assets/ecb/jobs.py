@@ -17,9 +17,16 @@ WORKDAY_ASSETS = dg.AssetSelection.groups("ecb")
 POLICY = CatchupPolicy.last(5)
 #: Resource key of the source of the root assets.
 SOURCE_KEY = "ecb_rates"
+#: A day that failed, or whose worker was killed, is tried again so often without being asked.
+RETRY_FAILED = 2
 
 interval_sensor = build_interval_sensor(
-    "ecb_workdays", WORKDAY_ASSETS, TIMETABLE, policy=POLICY, source=SOURCE_KEY
+    "ecb_workdays",
+    WORKDAY_ASSETS,
+    TIMETABLE,
+    policy=POLICY,
+    source=SOURCE_KEY,
+    retry_failed=RETRY_FAILED,
 )
 morning_schedule = build_workday_schedule(
     "ecb_workdays_at_0800",
@@ -27,4 +34,5 @@ morning_schedule = build_workday_schedule(
     WorkdayTimetable(CALENDAR, TIMEZONE, time(8)),
     policy=POLICY,
     source=SOURCE_KEY,
+    retry_failed=RETRY_FAILED,
 )

@@ -1,4 +1,4 @@
-"""Dagster's event log on Postgres, with the events of ranged runs written in bulk.
+"""Dagster's event log on Postgres, with bulk writes, and with a lock per run that is executed.
 
 A run over thousands of partitions writes two events for each, planned and materialized; one by one
 they cost far more than the data. Dagster hands them over in batches when `DAGSTER_EVENT_BATCH_SIZE`
@@ -11,8 +11,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import dagster as dg
+import sqlalchemy
 from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
 from dagster_postgres.event_log import PostgresEventLogStorage
+
+from workday_assets.storage.liveness import RunLocks
 
 if TYPE_CHECKING:
     from workday_assets.storage.server import ServerLease
@@ -32,6 +35,20 @@ class WorkdayEventLogStorage(PostgresEventLogStorage):
     def __init__(self, postgres_url: str, lease: ServerLease | None) -> None:
         super().__init__(postgres_url)
         self._lease = lease
+        self._locks = RunLocks(
+            sqlalchemy.create_engine(postgres_url, poolclass=sqlalchemy.pool.NullPool)
+        )
+
+    def is_executing(self, run_id: str) -> bool:
+        """Whether the process that started to execute a run is still there."""
+        return self._locks.is_held(run_id)
+
+    def store_event(self, event: dg.EventLogEntry) -> None:
+        """Store one event; the process that says that a run starts is the one that executes it."""
+        if event.dagster_event_type == dg.DagsterEventType.RUN_START:
+            self._locks.hold(event.run_id)
+        self._locks.renew()
+        super().store_event(event)
 
     def store_event_batch(self, events: Sequence[dg.EventLogEntry]) -> None:
         """Store planned and materialization events in one transaction: all of them or none.
@@ -39,6 +56,7 @@ class WorkdayEventLogStorage(PostgresEventLogStorage):
         Rows, tags and the assets' newest events are what `store_event` would have written for each.
         Other events go to Dagster's own method.
         """
+        self._locks.renew()
         if {event.get_dagster_event().event_type for event in events} - _BULK:
             super().store_event_batch(events)
             return
@@ -54,7 +72,8 @@ class WorkdayEventLogStorage(PostgresEventLogStorage):
                 self._store_asset_event(connection, events[n], ids[n])
 
     def dispose(self) -> None:
-        """Close the log and give up the embedded server."""
+        """Close the log, and give up the locks and the embedded server."""
+        self._locks.close()
         super().dispose()
         if self._lease is not None:
             self._lease.close()

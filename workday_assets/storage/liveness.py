@@ -8,6 +8,7 @@ included, so nobody compares process ids or waits for a heartbeat.
 from __future__ import annotations
 
 import hashlib
+import threading
 from contextlib import suppress
 
 import sqlalchemy
@@ -24,21 +25,25 @@ class RunLocks:
         self._engine = engine
         self._connection: sqlalchemy.Connection | None = None
         self._held: set[str] = set()
+        self._one_thread = threading.RLock()
 
     def hold(self, run_id: str) -> None:
         """Take the lock of a run that this process executes, until it ends."""
-        self._held.add(run_id)
-        self.renew()
+        with self._one_thread:
+            self.close()
+            self._held.add(run_id)
+            self.renew()
 
     def renew(self) -> None:
         """Take the locks again on a new connection where the old one broke."""
-        if not self._held or (self._connection is not None and self._alive()):
-            return
-        self.close()
-        self._connection = self._engine.connect()
-        for run_id in self._held:
-            self._connection.execute(_select("pg_advisory_lock", run_id))
-        self._connection.commit()
+        with self._one_thread:
+            if not self._held or self._alive():
+                return
+            self.close()
+            self._connection = self._engine.connect()
+            for run_id in self._held:
+                self._connection.execute(_select("pg_advisory_lock", run_id))
+            self._connection.commit()
 
     def is_held(self, run_id: str) -> bool:
         """Whether any process holds the lock of a run."""
@@ -50,13 +55,15 @@ class RunLocks:
 
     def close(self) -> None:
         """Give up the connection, and with it all locks."""
-        if self._connection is not None:
-            with suppress(sqlalchemy.exc.SQLAlchemyError):
-                self._connection.close()
-            self._connection = None
+        with self._one_thread:
+            if self._connection is not None:
+                with suppress(sqlalchemy.exc.SQLAlchemyError):
+                    self._connection.close()
+                self._connection = None
 
     def _alive(self) -> bool:
-        assert self._connection is not None  # noqa: S101 - asked by the caller
+        if self._connection is None:
+            return False
         try:
             self._connection.execute(sqlalchemy.text("SELECT 1"))
             self._connection.commit()
