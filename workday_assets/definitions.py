@@ -2,19 +2,11 @@
 
 import dagster as dg
 
-from workday_assets.ecb.assets import TIMETABLE, reference_rates, returns, usd_crosses
-from workday_assets.ecb.jobs import (
-    POLICY,
-    SOURCE_KEY,
-    WORKDAY_ASSETS,
-    interval_sensor,
-    morning_schedule,
-)
+from workday_assets.ecb.assets import reference_rates, returns, usd_crosses
+from workday_assets.ecb.jobs import SOURCE_KEY, interval_sensor, morning_schedule
 from workday_assets.ecb.source import EcbRates
 from workday_assets.storage.parquet import ParquetIOManager
 from workday_assets.storage.state import data_root
-
-__all__ = ["POLICY", "SOURCE", "TIMETABLE", "WORKDAY_ASSETS", "defs"]
 
 SOURCE = EcbRates()
 

@@ -155,6 +155,22 @@ class UnexpectedRowsError(WorkdayAssetsError, ValueError):
         super().__init__(f"asset {asset}, partition {partition_key}: {why} ({path}).")
 
 
+class SourceOverdueError(WorkdayAssetsError, LookupError):
+    """A source has not published a day so long after it that somebody should look.
+
+    Attributes:
+        days: the overdue days that were not told before, oldest first.
+    """
+
+    def __init__(self, sensor: str, days: list[date], timeout: int, source: str) -> None:
+        self.days = days
+        names = ", ".join(map(str, days))
+        super().__init__(
+            f"sensor {sensor}: {names} not published within {timeout} workdays by the source"
+            f" ({source}); look there. Other days go on, and this is told once."
+        )
+
+
 class InstanceError(WorkdayAssetsError, ValueError):
     """The instance's state (folder, database server, configuration) cannot be used as it is."""
 

@@ -32,11 +32,13 @@ class CatchupPolicy:
         newest: keep only so many of the newest complete workdays; `None` keeps all.
         limit: ask for at most so many workdays per call; `None` means no limit.
         since: keep only workdays that complete after this instant; `None` keeps all.
+        newest_first: whether a limit, and the requests, begin with the newest day.
     """
 
     newest: int | None = None
     limit: int | None = None
     since: datetime | None = None
+    newest_first: bool = False
 
     def __post_init__(self) -> None:
         for parameter in ("newest", "limit"):
@@ -50,9 +52,9 @@ class CatchupPolicy:
             require_aware(self.since, "since")
 
     @classmethod
-    def all(cls, limit: int | None = None) -> Self:
-        """Everything missed, oldest first, at most `limit` per call."""
-        return cls(limit=limit)
+    def all(cls, limit: int | None = None, *, newest_first: bool = False) -> Self:
+        """Everything missed, oldest first unless asked otherwise, at most `limit` per call."""
+        return cls(limit=limit, newest_first=newest_first)
 
     @classmethod
     def last(cls, n: int) -> Self:
@@ -156,7 +158,8 @@ def plan_intervals(
     kept_from = oldest_kept(timetable, as_of, first, last, policy)
     decisions: list[Decision] = []
     requested = 0
-    for ordinal in range(first.toordinal(), last.toordinal() + 1):
+    ordinals = range(first.toordinal(), last.toordinal() + 1)
+    for ordinal in reversed(ordinals) if policy.newest_first else ordinals:
         day = date.fromordinal(ordinal)
         if not timetable.calendar.is_workday(day):
             reason = f"{day} is {timetable.calendar.describe(day)} in {timetable.calendar.name}"
@@ -175,7 +178,7 @@ def plan_intervals(
             verdict, reason = "not_ready", answer or "its data are not there yet"
         requested += verdict == "due"
         decisions.append(Decision(day, verdict, reason, run_after, attempts))
-    return Plan(decisions)
+    return Plan(decisions[::-1] if policy.newest_first else decisions)
 
 
 def _range(

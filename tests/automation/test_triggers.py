@@ -1,8 +1,9 @@
 """The sensor and the schedule on a real instance with small graphs of assets."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from typing import Any
 
 import dagster as dg
 import pendulum
@@ -20,7 +21,7 @@ from workday_assets import (
     build_workday_schedule,
     trailing_workdays,
 )
-from workday_assets.errors import InvalidInputError
+from workday_assets.errors import InvalidInputError, SourceOverdueError
 
 XMAS = WorkdayCalendar.build(
     "XMAS",
@@ -44,10 +45,11 @@ class Source:
 
     newest: date
     last_date: date | None = None
+    missing: frozenset[date] = frozenset()
 
     def published(self, day: date) -> bool:
         """Whether `day` is there."""
-        return day <= self.newest
+        return day <= self.newest and day not in self.missing
 
     def describe(self) -> str:
         """What and where it ends."""
@@ -76,15 +78,18 @@ def instance() -> Iterator[dg.DagsterInstance]:
         yield found
 
 
-def definitions(source: Source, **options: object) -> dg.Definitions:
-    """The two assets with a sensor and a schedule at 08:00."""
+def definitions(
+    source: Source, assets: Sequence[dg.AssetsDefinition] = (rates, returns), **options: Any
+) -> dg.Definitions:
+    """The two assets with a sensor over `assets` and a schedule at 08:00."""
     arguments = {"source": "source", **options}
+    common = {k: v for k, v in arguments.items() if k not in ("max_in_flight", "ready_timeout")}
     morning = WorkdayTimetable(XMAS, ZONE, time(8))
     return dg.Definitions(
         assets=[rates, returns],
         resources={"source": dg.ResourceDefinition.hardcoded_resource(source)},
-        sensors=[build_interval_sensor("workdays", [rates, returns], TABLE, **arguments)],  # type: ignore[arg-type]
-        schedules=[build_workday_schedule("morning", [rates, returns], morning, **arguments)],  # type: ignore[arg-type]
+        sensors=[build_interval_sensor("workdays", list(assets), TABLE, **arguments)],  # type: ignore[arg-type]
+        schedules=[build_workday_schedule("morning", list(assets), morning, **common)],  # type: ignore[arg-type]
     )
 
 
@@ -294,6 +299,49 @@ def test_upstream_days_that_land_together_all_reach_their_children(
         run(instance, day, RATES)
     data = tick(definitions(LIVE, policy=CatchupPolicy.last(5)), instance, EVENING)
     assert asked(data) == [(day, "returns") for day in DECEMBER[-5:]]
+
+
+def test_newest_first_on_request(instance: dg.DagsterInstance) -> None:
+    """A limit per tick takes the newest days, and asks for them in that order."""
+    policy = CatchupPolicy.all(limit=2, newest_first=True)
+    data = tick(definitions(LIVE, policy=policy, assets=[rates]), instance, EVENING)
+    assert asked(data) == [("2026-12-23", "rates"), ("2026-12-22", "rates")]
+
+
+def test_a_limit_in_flight(instance: dg.DagsterInstance) -> None:
+    """Only so many runs at a time: requests are cut, then wait, and the tick says so."""
+    options = {"policy": CatchupPolicy.all(limit=5), "assets": [rates], "max_in_flight": 2}
+    defs = definitions(LIVE, **options)
+    first = tick(defs, instance, EVENING)
+    assert asked(first) == [("2026-11-02", "rates"), ("2026-11-03", "rates")]
+    job = defs.resolve_implicit_global_asset_job_def().get_subset(asset_selection={RATES})
+    for request in first.run_requests or []:
+        with partition_loading_context(now("2027-01-31T00:00")):
+            instance.create_run_for_job(
+                job,
+                asset_selection=frozenset({RATES}),
+                tags={"dagster/partition": request.partition_key or ""},
+                status=dg.DagsterRunStatus.STARTED,
+            )
+    waits = tick(defs, instance, EVENING)
+    assert waits.skip_message == "5 runs wait: 2 are in flight, and the limit is 2."
+
+
+def test_a_late_source_fails_one_tick_and_holds_nothing_up(instance: dg.DagsterInstance) -> None:
+    """A hole in the source is told once, after two workdays; the days after it go on."""
+    source = Source(date(2026, 12, 23), missing=frozenset({date(2026, 12, 21)}))
+    options = {"policy": CatchupPolicy.last(3), "assets": [rates], "ready_timeout": 2}
+    defs = definitions(source, **options)
+    early = tick(defs, instance, "2026-12-23T12:00")
+    assert ("2026-12-22", "rates") in asked(early)
+    with pytest.raises(SourceOverdueError, match="2026-12-21 not published within 2 workdays"):
+        tick(defs, instance, EVENING)
+    assert asked(tick(defs, instance, EVENING)) == [
+        ("2026-12-22", "rates"),
+        ("2026-12-23", "rates"),
+    ]
+    source.missing = frozenset()
+    assert ("2026-12-21", "rates") in asked(tick(defs, instance, EVENING))
 
 
 def test_requests_carry_their_interval(instance: dg.DagsterInstance) -> None:

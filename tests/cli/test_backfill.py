@@ -155,3 +155,22 @@ def test_why_a_closed_day(project: Project) -> None:
         "2026-04-03 (Friday) is closed in XECB: Good Friday.",
         "The workdays around it are 2026-04-02 and 2026-04-07.",
     ]
+
+
+def test_plan_shows_every_day_and_launches_nothing(project: Project) -> None:
+    """The verdicts on a fresh instance, closed days with their reason; no run is created."""
+    data = json.loads(project.run("plan", "--from", "2026-10-23", "--to", "2026-10-27", "--json"))
+    verdicts = {day: {asset: d["verdict"] for asset, d in row.items()} for day, row in data.items()}
+    rates, crosses, returns = "ecb/reference_rates", "ecb/usd_crosses", "ecb/returns"
+    if max(HISTORY) == date(2026, 10, 30):
+        assert verdicts == {
+            "2026-10-23": {rates: "due", crosses: "skipped", returns: "skipped"},
+            "2026-10-24": dict.fromkeys((rates, crosses, returns), "closed"),
+            "2026-10-25": dict.fromkeys((rates, crosses, returns), "closed"),
+            "2026-10-26": {rates: "due", crosses: "due", returns: "not_ready"},
+            "2026-10-27": {rates: "due", crosses: "due", returns: "not_ready"},
+        }
+    assert data["2026-10-25"][rates]["reason"] == "2026-10-25 is weekend in XECB"
+    assert project.files("reference_rates") == []
+    why = json.loads(project.run("why", "2026-10-27", "--json"))
+    assert [row["run"] for row in why["assets"]] == [None, None, None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from workday_assets.automation.orphans import fail_orphans
-from workday_assets.automation.plans import WorkdaySource, plan_assets
+from workday_assets.automation.plans import AssetPlans, WorkdaySource, plan_assets
 from workday_assets.automation.requests import run_requests, skip_text
+from workday_assets.errors import SourceOverdueError
 from workday_assets.planner import CatchupPolicy
 from workday_assets.timetable import WorkdayTimetable
 
@@ -29,6 +31,8 @@ class Trigger:
     policy: CatchupPolicy
     source: str | None
     retry_failed: int
+    max_in_flight: int | None = None
+    ready_timeout: int | None = None
 
     @property
     def resource_keys(self) -> set[str]:
@@ -62,10 +66,50 @@ class Trigger:
             source=source,
             whole_history=False,
         )
+        if source is not None:
+            self._tell_overdue(context.instance, plans, as_of, source)
         requests = run_requests(plans, self.timetable, context.instance, trigger=self.name)
+        if self.policy.newest_first:
+            requests.reverse()
         if not requests:
             yield dg.SkipReason(skip_text(plans, self.timetable, as_of, source))
-        yield from requests
+        elif self.max_in_flight is None:
+            yield from requests
+        elif free := max(self.max_in_flight - len(plans.runs_in_flight), 0):
+            yield from requests[:free]
+        else:
+            yield dg.SkipReason(
+                f"{len(requests)} runs wait: {len(plans.runs_in_flight)} are in flight, and the"
+                f" limit is {self.max_in_flight}."
+            )
+
+    def _tell_overdue(
+        self,
+        instance: dg.DagsterInstance,
+        plans: AssetPlans,
+        as_of: datetime,
+        source: WorkdaySource,
+    ) -> None:
+        """Fail this tick, once per day, when the source is late; the next tick goes on.
+
+        Which days were told is kept in the instance: a failed tick keeps no cursor.
+        """
+        if self.ready_timeout is None:
+            return
+        newest = self.timetable.last_complete(as_of)
+        calendar = self.timetable.calendar
+        late = [
+            day
+            for day in plans.unpublished
+            if newest and calendar.count(day, newest) >= self.ready_timeout
+        ]
+        key = f"workday_assets/overdue/{self.name}"
+        told = set(json.loads(instance.run_storage.get_cursor_values({key}).get(key, "[]")))
+        if told != {str(day) for day in late}:
+            instance.run_storage.set_cursor_values({key: json.dumps([str(day) for day in late])})
+        new = [day for day in late if str(day) not in told]
+        if new:
+            raise SourceOverdueError(self.name, new, self.ready_timeout, source.describe())
 
 
 def _repository(

@@ -6,7 +6,7 @@ is requested.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, Protocol
@@ -42,10 +42,14 @@ class AssetPlans:
         plans: per asset, upstream before downstream.
         warm_up: requested (asset, day) pairs outside the policy's window, each with the asset
             that needs it.
+        unpublished: complete days for which the source is waited for, oldest first.
+        runs_in_flight: the runs of these assets that have not ended.
     """
 
     plans: Mapping[dg.AssetKey, Plan]
     warm_up: Mapping[AssetDay, dg.AssetKey]
+    unpublished: Sequence[date]
+    runs_in_flight: Set[str]
 
     def due_by_day(self) -> dict[date, frozenset[dg.AssetKey]]:
         """For each due day, oldest first, the assets to request."""
@@ -110,7 +114,11 @@ def plan_assets(
     for key in known.assets:
         plans[key] = planner.final(key, plans, extra[key])
     requested = {(key, day) for key, plan in plans.items() for day in plan.due}
-    return AssetPlans(plans, {pair: warm_up[pair] for pair in warm_up if pair in requested})
+    roots = [plans[key] for key, asset in known.assets.items() if not asset.parents]
+    unpublished = sorted({d.day for plan in roots for d in plan.of("not_ready")})
+    in_flight = {run for a in known.assets.values() for run in a.recorded.in_flight.values()}
+    asked = {pair: warm_up[pair] for pair in warm_up if pair in requested}
+    return AssetPlans(plans, asked, unpublished, in_flight)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ def build_interval_sensor(
     policy: CatchupPolicy = CatchupPolicy.last(5),  # noqa: B008 - a frozen value
     source: str | None = None,
     retry_failed: int = 0,
+    max_in_flight: int | None = None,
+    ready_timeout: int | None = None,
     minimum_interval_seconds: int = 30,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
     description: str | None = None,
@@ -40,15 +42,21 @@ def build_interval_sensor(
         name: the sensor's name.
         assets: what it requests, all partitioned by `WorkdayPartitionsDefinition`.
         timetable: intervals and run-after; same calendar and zone as the assets.
-        policy: which missed days are made up; by default the newest five.
+        policy: which missed days are made up, and in which order; by default the newest five.
+            `CatchupPolicy.all(limit=n)` is a limit per tick.
         source: resource key of a `WorkdaySource` that the root assets read; `None` means that
             the data of a complete day are there.
         retry_failed: a failed day is asked for again while its attempts are at most this.
+        max_in_flight: request no more while so many runs of these assets have not ended.
+        ready_timeout: when a complete day is still not published after so many further workdays,
+            one tick fails and says so; the days after it go on. `None` waits in silence.
         minimum_interval_seconds: time between ticks.
         default_status: running by default.
         description: by default made from the timetable.
     """
-    trigger = Trigger(name, assets, timetable, policy, source, retry_failed)
+    trigger = Trigger(
+        name, assets, timetable, policy, source, retry_failed, max_in_flight, ready_timeout
+    )
 
     def evaluate(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
         # The tick has no time of its own; Dagster's tests and daemons set this one.

@@ -9,6 +9,8 @@ import click
 from workday_assets.cli.backfill import backfill
 from workday_assets.cli.calendar import calendar
 from workday_assets.cli.freeze import diff, freeze
+from workday_assets.cli.next import next_
+from workday_assets.cli.plan import plan
 from workday_assets.cli.why import why
 from workday_assets.errors import WorkdayAssetsError
 
@@ -40,4 +42,6 @@ main.add_command(backfill)
 main.add_command(calendar)
 main.add_command(freeze)
 main.add_command(diff)
+main.add_command(next_)
+main.add_command(plan)
 main.add_command(why)

@@ -10,8 +10,10 @@ from datetime import datetime
 import dagster as dg
 import pendulum
 
-from workday_assets.automation.plans import WorkdaySource
-from workday_assets.definitions import SOURCE, TIMETABLE, defs
+from workday_assets.automation.plans import AssetPlans, WorkdaySource, plan_assets
+from workday_assets.definitions import SOURCE, defs
+from workday_assets.ecb.assets import TIMETABLE
+from workday_assets.ecb.jobs import POLICY, RETRY_FAILED, WORKDAY_ASSETS
 from workday_assets.storage.state import find_instance
 from workday_assets.timetable import WorkdayTimetable
 
@@ -35,6 +37,20 @@ class Project:
     timetable: WorkdayTimetable
     source: WorkdaySource
     as_of: datetime
+
+    def plans(self) -> AssetPlans:
+        """What the project's sensor decides now, on every day of the history."""
+        graph = self.repository.asset_graph
+        return plan_assets(
+            graph,
+            self.instance,
+            sorted(WORKDAY_ASSETS.resolve(graph)),
+            self.timetable,
+            as_of=self.as_of,
+            policy=POLICY,
+            retry_failed=RETRY_FAILED,
+            source=self.source,
+        )
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from rich.table import Table
 from workday_assets.cli.options import DateType, json_option
 
 if TYPE_CHECKING:
+    import dagster as dg
+
     from workday_assets.cli.project import Project
 
 
@@ -53,31 +55,50 @@ def _answer(project: Project, day: date) -> dict[str, Any]:
     answer["interval"] = [interval.start.isoformat(), interval.end.isoformat()]
     answer["run_after"] = timetable.run_after(day).isoformat()
     answer["assets"] = _verdicts(project, day)
+    answer["next"] = _next(project)
     return answer
 
 
-def _verdicts(project: Project, day: date) -> list[dict[str, Any]]:
-    from workday_assets.automation.plans import plan_assets
-    from workday_assets.definitions import POLICY, WORKDAY_ASSETS
+def _next(project: Project) -> str:
+    upcoming = project.timetable.upcoming(project.as_of)
+    if upcoming is None:
+        return f"Calendar {project.timetable.calendar.name} has no workday after this one."
+    when = f"{upcoming.run_after:%Y-%m-%d %H:%M} {project.timetable.timezone}"
+    return f"The next interval, {upcoming.interval.day}, may run from {when} on."
 
-    graph = project.repository.asset_graph
-    plans = plan_assets(
-        graph,
-        project.instance,
-        sorted(WORKDAY_ASSETS.resolve(graph)),
-        project.timetable,
-        as_of=project.as_of,
-        policy=POLICY,
-        source=project.source,
-    )
+
+def _verdicts(project: Project, day: date) -> list[dict[str, Any]]:
+    plans = project.plans()
     rows = []
     for key, plan in plans.plans.items():
         found = [decision for decision in plan.decisions if decision.day == day]
-        verdict, reason = "not planned", project.source.describe()
+        row = {"asset": key.to_user_string(), **_runs(project, key, day)}
         if found:
-            verdict, reason = found[0].verdict, found[0].reason
-        rows.append({"asset": key.to_user_string(), "verdict": verdict, "reason": reason})
+            row |= {"verdict": found[0].verdict, "reason": found[0].reason}
+            row["attempts"] = found[0].attempts
+        else:
+            row |= {"verdict": "not planned", "reason": project.source.describe()}
+        rows.append(row)
     return rows
+
+
+def _runs(project: Project, key: dg.AssetKey, day: date) -> dict[str, Any]:
+    """The newest run that planned this day of an asset, and its status."""
+    import dagster as dg
+
+    definition = project.repository.asset_graph.get(key).partitions_def
+    planned = project.instance.event_log_storage.get_event_records(
+        dg.EventRecordsFilter(
+            event_type=dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED,
+            asset_key=key,
+            asset_partitions=[day.strftime(getattr(definition, "fmt", "%Y-%m-%d"))],
+        ),
+        limit=1,
+    )
+    if not planned:
+        return {"run": None, "run_status": None}
+    run = project.instance.get_run_by_id(planned[0].run_id)
+    return {"run": planned[0].run_id, "run_status": run.status.value if run else "deleted"}
 
 
 def _print(answer: dict[str, Any], console: Console) -> None:
@@ -92,7 +113,9 @@ def _print(answer: dict[str, Any], console: Console) -> None:
     console.print(f"Interval: {start} to {end} (end excluded).")
     console.print(f"It may run from {answer['run_after']} on.")
     console.print(answer["instance"], highlight=False, soft_wrap=True)
-    table = Table("asset", "verdict", "why")
+    table = Table("asset", "verdict", "why", "newest run")
     for row in answer["assets"]:
-        table.add_row(row["asset"], row["verdict"], row["reason"])
+        run = f"{row['run'][:8]} {row['run_status']}" if row["run"] else "none"
+        table.add_row(row["asset"], row["verdict"], row["reason"], run)
     console.print(table)
+    console.print(answer["next"], highlight=False)
