@@ -188,6 +188,34 @@ def test_the_day_before_the_unknown_waits_when_it_needs_the_next_workday() -> No
     )
 
 
+REASONS = {
+    "closed": "2024-12-21 is weekend in XMAS",
+    "waiting": "it may run from 2024-12-31 00:00 America/New_York",
+    "in_flight": "a run of it has not ended",
+    "done": "it is materialized",
+    "failed": "it failed 3 times, and 2 retries are allowed",
+    "skipped": "only the newest 6 workdays are made up, from 2024-12-19 on",
+    "not_ready": "not published",
+    "due": "it is complete, and attempt 1 of 3 failed",
+}
+
+
+def test_each_verdict_says_why() -> None:
+    """One date per verdict, each with a reason that reads as a clause."""
+    plan = plan_intervals(
+        TABLE,
+        as_of=at("2024-12-30T12:00"),
+        start="2024-12-18",
+        done=set(days("2024-12-19")),
+        in_flight=set(days("2024-12-20")),
+        failed=dict(zip(days("2024-12-23", "2024-12-24"), (3, 1), strict=True)),
+        policy=CatchupPolicy.last(6),
+        retry_failed=2,
+        ready=lambda day: "not published" if day == date(2024, 12, 26) else True,
+    )
+    assert {verdict: plan.of(verdict)[0].reason for verdict in REASONS} == REASONS
+
+
 BAD = [
     ("naive", {"as_of": datetime(2024, 12, 26)}, InvalidInputError, "has no zone"),  # noqa: DTZ001
     ("reversed", {"start": "2024-12-26", "end": "2024-12-24"}, InvalidInputError, "is before"),

@@ -153,7 +153,7 @@ def test_why_a_closed_day(project: Project) -> None:
     said = project.run("why", "2026-04-03")
     assert said.splitlines()[:2] == [
         "2026-04-03 (Friday) is closed in XECB: Good Friday.",
-        "The workdays around it are 2026-04-02 and 2026-04-07.",
+        "The workdays around it: 2026-04-02, 2026-04-07.",
     ]
 
 

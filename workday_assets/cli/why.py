@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from workday_assets.cli.options import DateType, json_option
+from workday_assets.errors import ClosedDayError
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -45,11 +46,10 @@ def _answer(project: Project, day: date) -> dict[str, Any]:
         "reason": calendar.describe(day),
         "instance": project.where,
     }
-    if not calendar.is_workday(day):
-        answer["neighbours"] = [
-            calendar.previous(day).isoformat(),
-            calendar.next(day).isoformat(),
-        ]
+    try:
+        calendar.roll(day, "raise")
+    except ClosedDayError as closed:
+        answer["neighbours"] = [str(d) for d in (closed.previous, closed.next) if d is not None]
         return answer
     interval = timetable.interval(day)
     answer["interval"] = [interval.start.isoformat(), interval.end.isoformat()]
@@ -104,9 +104,8 @@ def _runs(project: Project, key: dg.AssetKey, day: date) -> dict[str, Any]:
 def _print(answer: dict[str, Any], console: Console) -> None:
     day = f"{answer['date']} ({answer['weekday']})"
     if not answer["workday"]:
-        before, after = answer["neighbours"]
         console.print(f"{day} is closed in {answer['calendar']}: {answer['reason']}.")
-        console.print(f"The workdays around it are {before} and {after}.")
+        console.print(f"The workdays around it: {', '.join(answer['neighbours'])}.")
         return
     start, end = answer["interval"]
     console.print(f"{day} is a workday of {answer['calendar']}.")
