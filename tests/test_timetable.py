@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, date, datetime, time
+from typing import Any
 
 import pendulum
 import pytest
 
-from workday_assets import DataInterval, TimeRestriction, WorkdayCalendar, WorkdayTimetable
+from workday_assets import (
+    DataInterval,
+    TimeRestriction,
+    WorkdayCalendar,
+    WorkdayPartitionsDefinition,
+    WorkdayTimetable,
+)
 from workday_assets.errors import ClosedDayError, InvalidInputError, OutOfBoundsError
 
 XMAS = WorkdayCalendar.build(
@@ -53,17 +60,19 @@ def test_interval_is_from_first_instant_to_first_instant(
     zone: str, day: str, start: str, end: str
 ) -> None:
     """An interval spans its local date, also of 23 or 25 hours or without a midnight."""
-    table = WorkdayTimetable(every_day("2010-01-01", "2026-12-31"), zone)
+    days = every_day("2010-01-01", "2026-12-31").with_closures({"2011-12-30": "skipped in Samoa"})
+    table = WorkdayTimetable(days, zone)
     interval = table.interval(day)
     found = (utc(interval.start), utc(interval.end))
     assert found == (pendulum.parse(start), pendulum.parse(end))
 
 
-def test_a_date_that_the_zone_skipped_has_no_interval() -> None:
-    """Samoa had no 30 December 2011: the date is refused."""
-    table = WorkdayTimetable(every_day("2010-01-01", "2026-12-31"), "Pacific/Apia")
-    with pytest.raises(ClosedDayError, match="not a date in Pacific/Apia"):
-        table.interval("2011-12-30")
+@pytest.mark.parametrize("make", [WorkdayTimetable, WorkdayPartitionsDefinition])
+def test_a_workday_that_the_zone_skipped_is_refused(make: Any) -> None:
+    """Samoa had no 30 December 2011: a calendar with that workday is refused, with the cure."""
+    with pytest.raises(InvalidInputError, match=r"skipped 2011-12-30.*with_closures"):
+        make(every_day("2010-01-01", "2026-12-31"), "Pacific/Apia")
+    make(every_day("2010-01-01", "2026-12-31").with_closures({"2011-12-30": "x"}), "Pacific/Apia")
 
 
 RUN_AFTER = [

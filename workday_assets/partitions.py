@@ -20,7 +20,7 @@ from dagster._time import datetime_from_timestamp
 from workday_assets.calendars import WorkdayCalendar
 from workday_assets.calendars.conventions import parse_date
 from workday_assets.errors import InvalidInputError, OutOfBoundsError
-from workday_assets.timetable import first_instant, require_zone
+from workday_assets.timetable import first_instant, require_existing_days, require_zone
 
 _DAILY = "0 0 * * *"
 
@@ -53,6 +53,7 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         fmt: str = "%Y-%m-%d",
     ) -> Self:
         require_zone(timezone)
+        require_existing_days(calendar, timezone)
         first = calendar.first_date if start is None else parse_date(start, "start")
         past = calendar.last_date + timedelta(days=1) if end is None else parse_date(end, "end")
         _check_range(calendar, first, past)

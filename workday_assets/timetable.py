@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import pendulum
 
 from workday_assets.calendars.conventions import parse_date
-from workday_assets.errors import ClosedDayError, InvalidInputError, OutOfBoundsError
+from workday_assets.errors import InvalidInputError, OutOfBoundsError
 
 if TYPE_CHECKING:
     from workday_assets.calendars import WorkdayCalendar
@@ -80,7 +80,8 @@ class WorkdayTimetable:
         run_on: ``calendar_day``, the date after the interval's, or ``workday``, the next workday.
 
     Raises:
-        InvalidInputError: an unknown or missing timezone, another `run_on`, an aware `run_at`.
+        InvalidInputError: an unknown or missing timezone, another `run_on`, an aware `run_at`, a
+            workday whose date the zone skipped.
     """
 
     calendar: WorkdayCalendar
@@ -90,6 +91,7 @@ class WorkdayTimetable:
 
     def __post_init__(self) -> None:
         require_zone(self.timezone)
+        require_existing_days(self.calendar, self.timezone)
         if self.run_on not in ("calendar_day", "workday"):
             raise InvalidInputError(
                 f"run_on={self.run_on!r} is neither 'calendar_day' nor 'workday'; name one of them."
@@ -121,17 +123,13 @@ class WorkdayTimetable:
         """The data interval of the workday `day`.
 
         Raises:
-            ClosedDayError: `day` is closed, or its date does not exist in the zone.
+            ClosedDayError: `day` is closed.
             OutOfBoundsError: the calendar does not vouch for `day`.
         """
         parsed = parse_date(day, "day")
         self._require_workday(parsed)
-        start = self._first_instant(parsed)
-        if start.date() != parsed:
-            raise ClosedDayError(
-                "day", parsed, self.calendar.name, f"not a date in {self.timezone}", None, None
-            )
-        return DataInterval(start, self._first_instant(parsed + timedelta(days=1)))
+        end = self._first_instant(parsed + timedelta(days=1))
+        return DataInterval(self._first_instant(parsed), end)
 
     def run_after(self, day: date | str) -> pendulum.DateTime:
         """The earliest instant at which the run for the workday `day` may start.
@@ -336,6 +334,34 @@ def require_zone(timezone: str) -> ZoneInfo:
             f"timezone={timezone!r} is not a name of the IANA time-zone database; give one, for"
             " example 'Europe/Berlin' (a missing zone is never taken to be UTC)."
         ) from error
+
+
+def require_existing_days(calendar: WorkdayCalendar, timezone: str) -> None:
+    """Refuse a workday whose date never was in the zone, as 2011-12-30 in Samoa.
+
+    Raises:
+        InvalidInputError: there is one.
+    """
+    zone = require_zone(timezone)
+    years = range(calendar.first_date.year, calendar.last_date.year + 2)
+    offsets = [datetime(year, 1, 1, tzinfo=zone).utcoffset() or timedelta() for year in years]
+    for year, before, after in zip(years, offsets, offsets[1:], strict=False):
+        if after - before < timedelta(hours=20):
+            continue  # only a jump over the date line skips a date
+        for day in map(date.fromordinal, _ordinals(year)):
+            skipped = first_instant(day, timezone) == first_instant(
+                day + timedelta(days=1), timezone
+            )
+            inside = calendar.first_date <= day <= calendar.last_date
+            if skipped and inside and calendar.is_workday(day):
+                raise InvalidInputError(
+                    f"timezone={timezone} skipped {day}, a workday of calendar {calendar.name};"
+                    f' close it: calendar.with_closures({{"{day}": "skipped"}}).'
+                )
+
+
+def _ordinals(year: int) -> range:
+    return range(date(year, 1, 1).toordinal(), date(year + 1, 1, 1).toordinal())
 
 
 def _exists(wall: datetime) -> bool:

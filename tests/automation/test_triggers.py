@@ -301,6 +301,85 @@ def test_upstream_days_that_land_together_all_reach_their_children(
     assert asked(data) == [(day, "returns") for day in DECEMBER[-5:]]
 
 
+def test_a_correction_during_its_childs_run_is_not_lost(instance: dg.DagsterInstance) -> None:
+    """Upstream made again between a child's start and its end: the child is asked for once more."""
+    for day in ("2026-12-22", "2026-12-23"):
+        run(instance, day, RATES)
+
+    @dg.asset(name="returns", partitions_def=WORKDAYS, deps=[rates])
+    def corrected_meanwhile() -> None:
+        event = dg.AssetMaterialization(RATES, partition="2026-12-23")
+        instance.report_runless_asset_event(event)
+
+    with partition_loading_context(now("2027-01-31T00:00")):
+        dg.materialize([corrected_meanwhile], partition_key="2026-12-23", instance=instance)
+    defs = definitions(LIVE, policy=CatchupPolicy.latest())
+    assert asked(tick(defs, instance, EVENING)) == [("2026-12-23", "returns")]
+    run(instance, "2026-12-23", RETURNS)
+    assert asked(tick(defs, instance, EVENING)) == []
+
+
+def test_a_deleted_run_frees_no_run_key_that_is_taken(instance: dg.DagsterInstance) -> None:
+    """Run keys never go back: where an earlier run was deleted, the next key is still a new one."""
+    run(instance, "2026-12-22", RATES)
+    defs = definitions(LIVE, policy=CatchupPolicy.latest(), retry_failed=5)
+    keys = []
+    for _ in range(2):
+        request = (tick(defs, instance, EVENING).run_requests or [])[0]
+        keys.append(request.run_key)
+        with partition_loading_context(now("2027-01-31T00:00")):
+            dg.materialize(
+                [rates],
+                partition_key="2026-12-23",
+                instance=instance,
+                run_config={"ops": {"rates": {"config": {"fail": True}}}},
+                raise_on_error=False,
+                tags={"dagster/run_key": request.run_key or ""},
+            )
+    first = next(r for r in instance.get_runs() if r.tags.get("dagster/run_key") == keys[0])
+    instance.delete_run(first.run_id)
+    request = (tick(defs, instance, EVENING).run_requests or [])[0]
+    assert [*keys, request.run_key] == ["2026-12-23#0", "2026-12-23#1", "2026-12-23#2"]
+
+
+def test_a_parent_with_other_partitions_is_waited_for(instance: dg.DagsterInstance) -> None:
+    """A child of a plain daily asset waits for that asset's partition of the same day."""
+
+    @dg.asset(partitions_def=dg.DailyPartitionsDefinition("2026-11-01", timezone=ZONE))
+    def raw() -> None: ...
+
+    @dg.asset(partitions_def=WORKDAYS, deps=[raw])
+    def child() -> None: ...
+
+    sensor = build_interval_sensor("workdays", [child], TABLE, policy=CatchupPolicy.latest())
+    defs = dg.Definitions(
+        assets=[raw, child],
+        sensors=[sensor],
+        resources={"source": dg.ResourceDefinition.hardcoded_resource(LIVE)},
+    )
+    waits = tick(defs, instance, EVENING)
+    assert (waits.skip_message or "").startswith("child 2026-12-23: it waits for raw 2026-12-23")
+    with partition_loading_context(now("2027-01-31T00:00")):
+        dg.materialize([raw], partition_key="2026-12-23", instance=instance)
+    assert asked(tick(defs, instance, EVENING)) == [("2026-12-23", "child")]
+
+
+def test_keys_have_the_definitions_format(instance: dg.DagsterInstance) -> None:
+    """Requests are by the partition keys that exist, whatever their format."""
+
+    @dg.asset(partitions_def=WorkdayPartitionsDefinition(XMAS, ZONE, fmt="%Y%m%d"))
+    def compact() -> None: ...
+
+    sensor = build_interval_sensor("workdays", [compact], TABLE, policy=CatchupPolicy.latest())
+    defs = dg.Definitions(
+        assets=[compact],
+        sensors=[sensor],
+        resources={"source": dg.ResourceDefinition.hardcoded_resource(LIVE)},
+    )
+    requests = tick(defs, instance, EVENING).run_requests or []
+    assert [request.partition_key for request in requests] == ["20261223"]
+
+
 def test_newest_first_on_request(instance: dg.DagsterInstance) -> None:
     """A limit per tick takes the newest days, and asks for them in that order."""
     policy = CatchupPolicy.all(limit=2, newest_first=True)

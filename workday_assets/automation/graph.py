@@ -11,7 +11,11 @@ import dagster as dg
 from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
 from dagster._core.definitions.partitions.context import partition_loading_context
 
-from workday_assets.automation.recorded import Recorded, read_recorded
+from workday_assets.automation.recorded import (
+    Recorded,
+    read_recorded,
+    runs_of_materializations,
+)
 from workday_assets.errors import InvalidInputError
 from workday_assets.partitions import WorkdayPartitionsDefinition
 
@@ -26,13 +30,20 @@ class WorkdayAsset:
         key: its key.
         partitions_def: its workdays.
         parents: its upstream workday assets, each with the mapping to their partitions.
+        others: its upstream assets with other partitions, likewise.
         recorded: what the instance recorded of it.
     """
 
     key: dg.AssetKey
     partitions_def: WorkdayPartitionsDefinition
     parents: Mapping[dg.AssetKey, dg.PartitionMapping]
+    others: Mapping[dg.AssetKey, dg.PartitionMapping]
     recorded: Recorded
+
+    @property
+    def is_root(self) -> bool:
+        """Whether nothing partitioned is upstream of it: it reads the source."""
+        return not self.parents and not self.others
 
 
 class WorkdayGraph:
@@ -46,9 +57,11 @@ class WorkdayGraph:
 
     Attributes:
         assets: the selected assets, upstream before downstream.
+        fmt: `strftime` format of their partition keys.
 
     Raises:
-        InvalidInputError: a selected asset is not partitioned by `WorkdayPartitionsDefinition`.
+        InvalidInputError: a selected asset is not partitioned by `WorkdayPartitionsDefinition`,
+            or the assets' partition keys have different formats.
     """
 
     def __init__(
@@ -59,6 +72,7 @@ class WorkdayGraph:
         as_of: datetime,
     ) -> None:
         self._graph = graph
+        self._instance = instance
         self._as_of = as_of
         selected = set(keys)
         for key in sorted(selected):
@@ -73,7 +87,15 @@ class WorkdayGraph:
                 definition = graph.get(key).partitions_def
                 if isinstance(definition, WorkdayPartitionsDefinition):
                     recorded = read_recorded(instance, key, definition)
-                    known[key] = WorkdayAsset(key, definition, self._parents(key), recorded)
+                    workday, others = self._parents(key)
+                    known[key] = WorkdayAsset(key, definition, workday, others, recorded)
+        formats = {asset.partitions_def.fmt for asset in known.values()}
+        if len(formats) > 1:
+            raise InvalidInputError(
+                f"assets have partition keys of different formats ({', '.join(sorted(formats))});"
+                " give them one `fmt`, since one run has one key."
+            )
+        self.fmt = next(iter(formats), "%Y-%m-%d")
         self._known = known
         self.assets = {key: asset for key, asset in known.items() if key in selected}
         self._outdated = {key: self._find_outdated(asset) for key, asset in self.assets.items()}
@@ -90,31 +112,62 @@ class WorkdayGraph:
         """The days of a known asset that are materialized from what is upstream now."""
         return self._done[key]
 
+    def missing_elsewhere(self, asset: WorkdayAsset, day: date) -> str | None:
+        """An upstream partition that is no workday's and not materialized, or `None`."""
+        for parent, mapping in asset.others.items():
+            definition = self._graph.get(parent).partitions_def
+            keys = _upstream_keys(mapping, asset.partitions_def, definition, day, self._as_of)
+            missing = sorted(keys - self._instance.get_materialized_partitions(parent))
+            if missing:
+                return f"{parent.to_user_string()} {missing[0]}"
+        return None
+
     def upstream(self, asset: WorkdayAsset, day: date) -> Iterator[AssetDay]:
         """The (asset, day) pairs that `asset` needs for `day`, by its partition mappings."""
         for parent, mapping in asset.parents.items():
             for found in self._needed(asset, mapping, self._known[parent], day):
                 yield parent, found
 
-    def _parents(self, key: dg.AssetKey) -> dict[dg.AssetKey, dg.PartitionMapping]:
-        return {
-            parent: self._graph.get_partition_mapping(key, parent_asset_key=parent)
-            for parent in sorted(self._graph.get(key).parent_keys)
-            if isinstance(self._graph.get(parent).partitions_def, WorkdayPartitionsDefinition)
-        }
+    def _parents(
+        self, key: dg.AssetKey
+    ) -> tuple[dict[dg.AssetKey, dg.PartitionMapping], dict[dg.AssetKey, dg.PartitionMapping]]:
+        """The mappings to upstream workday assets, and to assets with other partitions."""
+        workday: dict[dg.AssetKey, dg.PartitionMapping] = {}
+        others: dict[dg.AssetKey, dg.PartitionMapping] = {}
+        for parent in sorted(self._graph.get(key).parent_keys):
+            definition = self._graph.get(parent).partitions_def
+            if definition is not None:
+                ours = isinstance(definition, WorkdayPartitionsDefinition)
+                mapping = self._graph.get_partition_mapping(key, parent_asset_key=parent)
+                (workday if ours else others)[parent] = mapping
+        return workday, others
 
     def _find_outdated(self, asset: WorkdayAsset) -> dict[date, AssetDay]:
+        """Materialized days whose upstream was materialized after their own run was planned.
+
+        What the same run made first does not count. The run may have read its inputs just before
+        they were made again: then it is asked for once more, rather than never.
+        """
         found: dict[date, AssetDay] = {}
-        made = asset.recorded.materialized
+        made, planned = asset.recorded.materialized, asset.recorded.planned
         for parent, mapping in asset.parents.items():
             upstream = self._known[parent]
             newer = upstream.recorded.materialized
-            if not made or not newer or max(newer.values()) < min(made.values()):
+            suspects = [
+                (day, needed)
+                for day, number in made.items()
+                for needed in self._needed(asset, mapping, upstream, day)
+                if newer.get(needed, 0) > min(planned.get(day, number), number)
+            ]
+            if not suspects:
                 continue
-            for day, number in made.items():
-                for needed in self._needed(asset, mapping, upstream, day):
-                    if newer.get(needed, 0) > number:
-                        found[day] = (parent, needed)
+            since = min(min(made[day], newer[needed]) for day, needed in suspects)
+            ours = runs_of_materializations(self._instance, asset.key, since)
+            theirs = runs_of_materializations(self._instance, parent, since)
+            for day, needed in suspects:
+                run = theirs.get(newer[needed])
+                if newer[needed] > made[day] or run is None or run != ours.get(made[day]):
+                    found[day] = (parent, needed)
         return found
 
     def _needed(
@@ -136,10 +189,21 @@ def upstream_days(
     as_of: datetime,
 ) -> list[date]:
     """The upstream workdays that `mapping` names for the workday `day`, oldest first."""
+    keys = _upstream_keys(mapping, partitions_def, upstream_def, day, as_of)
+    return sorted(upstream_def.day(key) for key in keys)
+
+
+def _upstream_keys(
+    mapping: dg.PartitionMapping,
+    partitions_def: WorkdayPartitionsDefinition,
+    upstream_def: dg.PartitionsDefinition | None,
+    day: date,
+    as_of: datetime,
+) -> set[str]:
+    assert upstream_def is not None  # noqa: S101 - only partitioned assets are asked for
     with partition_loading_context(as_of):
         subset = partitions_def.subset_with_partition_keys([day.strftime(partitions_def.fmt)])
         result = mapping.get_upstream_mapped_partitions_result_for_partitions(
             subset, partitions_def, upstream_def
         )
-        keys = result.partitions_subset.get_partition_keys()
-    return sorted(upstream_def.day(key) for key in keys)
+        return set(result.partitions_subset.get_partition_keys())

@@ -44,12 +44,14 @@ class AssetPlans:
             that needs it.
         unpublished: complete days for which the source is waited for, oldest first.
         runs_in_flight: the runs of these assets that have not ended.
+        fmt: `strftime` format of the assets' partition keys.
     """
 
     plans: Mapping[dg.AssetKey, Plan]
     warm_up: Mapping[AssetDay, dg.AssetKey]
     unpublished: Sequence[date]
     runs_in_flight: Set[str]
+    fmt: str
 
     def due_by_day(self) -> dict[date, frozenset[dg.AssetKey]]:
         """For each due day, oldest first, the assets to request."""
@@ -78,10 +80,11 @@ def plan_assets(
     """Plan every asset of `keys` at `as_of`, oldest day first.
 
     An asset is due for a day when its own plan says so, the source has published the day (assets
-    without workday parents), and every upstream partition that its mapping names is materialized
-    or requested for the same day, hence in the same run. Upstream days that the policy would leave
-    out but a due day needs are warm-up: they are requested too. A materialized day whose upstream
-    was materialized again is due as well, whatever its age: corrections propagate, once.
+    with nothing partitioned upstream), and every upstream partition that its mappings name is
+    materialized or requested for the same day, hence in the same run. Upstream days that the
+    policy would leave out but a due day needs are warm-up: they are requested too. A materialized
+    day whose upstream was materialized again is due as well, whatever its age: corrections
+    propagate, once.
 
     Args:
         graph: the asset graph that holds `keys`.
@@ -114,11 +117,11 @@ def plan_assets(
     for key in known.assets:
         plans[key] = planner.final(key, plans, extra[key])
     requested = {(key, day) for key, plan in plans.items() for day in plan.due}
-    roots = [plans[key] for key, asset in known.assets.items() if not asset.parents]
+    roots = [plans[key] for key, asset in known.assets.items() if asset.is_root]
     unpublished = sorted({d.day for plan in roots for d in plan.of("not_ready")})
     in_flight = {run for a in known.assets.values() for run in a.recorded.in_flight.values()}
     asked = {pair: warm_up[pair] for pair in warm_up if pair in requested}
-    return AssetPlans(plans, asked, unpublished, in_flight)
+    return AssetPlans(plans, asked, unpublished, in_flight, known.fmt)
 
 
 @dataclass(frozen=True)
@@ -224,7 +227,7 @@ class _Planner:
     def _ready(
         self, asset: WorkdayAsset, day: date, due: Mapping[dg.AssetKey, frozenset[date]]
     ) -> bool | str:
-        if not asset.parents:
+        if asset.is_root:
             if self.source is None or self.source.published(day):
                 return True
             return f"the source has not published {day} yet"
@@ -235,7 +238,8 @@ class _Planner:
             if in_time and upstream_day in due.get(parent, ()):
                 continue
             return f"it waits for {parent.to_user_string()} {upstream_day}"
-        return True
+        missing = self.known.missing_elsewhere(asset, day)
+        return True if missing is None else f"it waits for {missing}"
 
     def _require_same_calendar(self, asset: WorkdayAsset) -> None:
         definition = asset.partitions_def

@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 from datetime import date
 
 import dagster as dg
+import sqlalchemy
 from dagster._core.storage.dagster_run import FINISHED_STATUSES
+from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
+from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
+from dagster._core.storage.tags import RUN_KEY_TAG
 
 from workday_assets.partitions import WorkdayPartitionsDefinition
 
@@ -20,12 +24,14 @@ class Recorded:
     Attributes:
         materialized: by day, the number of its newest materialization in the event log; later
             ones have higher numbers, across all assets.
+        planned: by day, the number of the newest event that says that a run will make it.
         in_flight: days with a run that has not ended, and that run's id.
         failed: days whose newest run ended without materializing them, with the number of runs
             that did so since the last materialization; cancelled runs count.
     """
 
     materialized: Mapping[date, int] = field(default_factory=dict)
+    planned: Mapping[date, int] = field(default_factory=dict)
     in_flight: Mapping[date, str] = field(default_factory=dict)
     failed: Mapping[date, int] = field(default_factory=dict)
 
@@ -42,28 +48,52 @@ def read_recorded(
     planned = storage.get_latest_storage_id_by_partition(
         asset_key, event.ASSET_MATERIALIZATION_PLANNED
     )
-    materialized = {partitions_def.day(key): number for key, number in made.items()}
+    day = partitions_def.day
+    materialized = {day(key): number for key, number in made.items()}
+    planned_days = {day(key): number for key, number in planned.items()}
     if all(number < made.get(key, 0) for key, number in planned.items()):
-        return Recorded(materialized)
+        return Recorded(materialized, planned_days)
     attempts = storage.get_latest_asset_partition_materialization_attempts_without_materializations(
         asset_key
     )
     finished = _finished_runs(instance, {run_id for run_id, _ in attempts.values()})
     in_flight = {
-        partitions_def.day(key): run_id
+        day(key): run_id
         for key, (run_id, _) in attempts.items()
         if run_id in finished and not finished[run_id]
     }
     ended = {key: made.get(key, 0) for key, (run, _) in attempts.items() if finished.get(run)}
-    failed = _attempts(instance, asset_key, ended)
-    return Recorded(
-        materialized, in_flight, {partitions_def.day(key): n for key, n in failed.items()}
+    failed = {day(key): n for key, n in _attempts(instance, asset_key, ended).items()}
+    return Recorded(materialized, planned_days, in_flight, failed)
+
+
+def next_run_number(instance: dg.DagsterInstance, tags: Mapping[str, str]) -> int:
+    """A number above that of every run, of any status, that carries all of `tags`.
+
+    It is their count, or more where runs were deleted: it never names a run key that is taken.
+    """
+    records = instance.get_run_records(dg.RunsFilter(tags=dict(tags)))
+    keys = [record.dagster_run.tags.get(RUN_KEY_TAG, "") for record in records]
+    numbers = [int(key.rpartition("#")[2]) for key in keys if key.rpartition("#")[2].isdigit()]
+    return max(len(records), *(number + 1 for number in numbers), 0)
+
+
+def runs_of_materializations(
+    instance: dg.DagsterInstance, asset_key: dg.AssetKey, since: int
+) -> dict[int, str]:
+    """By number in the event log, the run of each materialization from number `since` on."""
+    storage = instance.event_log_storage
+    if not isinstance(storage, SqlEventLogStorage):
+        return {}
+    events = SqlEventLogStorageTable.c
+    query = sqlalchemy.select(events.id, events.run_id).where(
+        events.asset_key == asset_key.to_string(),
+        events.dagster_event_type == dg.DagsterEventType.ASSET_MATERIALIZATION.value,
+        events.id >= since,
     )
-
-
-def earlier_runs(instance: dg.DagsterInstance, tags: Mapping[str, str]) -> int:
-    """The number of runs, of any status, that carry all of `tags`."""
-    return instance.get_runs_count(dg.RunsFilter(tags=dict(tags)))
+    with storage.index_connection() as connection:
+        rows = connection.execute(query).all()
+    return {int(number): str(run_id) for number, run_id in rows}
 
 
 def _finished_runs(instance: dg.DagsterInstance, run_ids: Iterable[str]) -> dict[str, bool]:

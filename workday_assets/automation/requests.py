@@ -14,7 +14,7 @@ from dagster._core.storage.tags import (
 )
 
 from workday_assets.automation.plans import AssetPlans, WorkdaySource, decisions_of
-from workday_assets.automation.recorded import earlier_runs
+from workday_assets.automation.recorded import next_run_number
 
 if TYPE_CHECKING:
     from workday_assets.timetable import WorkdayTimetable
@@ -31,7 +31,6 @@ def run_requests(
     instance: dg.DagsterInstance,
     *,
     trigger: str,
-    fmt: str = "%Y-%m-%d",
 ) -> list[dg.RunRequest]:
     """The runs to request, oldest first: one per day, or per range when many days are due.
 
@@ -41,9 +40,10 @@ def run_requests(
     due = plans.due_by_day()
     requests = []
     for first, last, keys in spans(due, timetable, merge=len(due) > RUN_PER_DAY_LIMIT):
-        key_tags = partition_tags(first.strftime(fmt), last.strftime(fmt))
-        number = earlier_runs(instance, key_tags)
-        name = first.strftime(fmt) if first == last else f"{first:{fmt}}..{last:{fmt}}"
+        begin, finish = first.strftime(plans.fmt), last.strftime(plans.fmt)
+        key_tags = partition_tags(begin, finish)
+        number = next_run_number(instance, key_tags)
+        name = begin if first == last else f"{begin}..{finish}"
         single = first == last
         requests.append(
             dg.RunRequest(

@@ -21,6 +21,7 @@ from rich.progress import (
 
 from workday_assets.automation.requests import Span, interval_tags, partition_tags
 from workday_assets.cli.project import Project
+from workday_assets.ecb.assets import WORKDAYS
 
 #: Dagster's console logger would print every event through the progress bar.
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -75,7 +76,6 @@ def execute(project: Project, spans: Sequence[Span], console: Console) -> Outcom
 
 def _events(project: Project, span: Span) -> Iterator[dg.DagsterEvent]:
     first, last, keys = span
-    fmt = "%Y-%m-%d"
     job = project.repository.get_implicit_global_asset_job_def().get_subset(
         asset_selection=set(keys)
     )
@@ -84,7 +84,7 @@ def _events(project: Project, span: Span) -> Iterator[dg.DagsterEvent]:
         run_config=_QUIET,
         asset_selection=keys,
         tags={
-            **partition_tags(first.strftime(fmt), last.strftime(fmt)),
+            **partition_tags(first.strftime(WORKDAYS.fmt), last.strftime(WORKDAYS.fmt)),
             **interval_tags(project.timetable, first, last, "workday-assets backfill"),
         },
     )

@@ -11,7 +11,7 @@ from workday_assets.calendars.conventions import parse_date
 from workday_assets.errors import InvalidInputError
 
 
-class DateType(click.ParamType[date]):
+class DateType(click.ParamType):  # type: ignore[type-arg]  # generic only from click 8.4 on
     """A date as YYYY-MM-DD."""
 
     name = "date"
