@@ -118,7 +118,47 @@ def keys_and_windows(definition: dg.TimeWindowPartitionsDefinition) -> list[Any]
         sorted(definition.subset_with_all_partitions().get_partition_keys()),
         sorted(definition.filter_valid_partition_keys({*some, "2024-12-28"})),
         definition.get_partition_keys_between_indexes(1, 4),
+        [_around(definition, key) for key in some],
     ]
+
+
+def _around(definition: dg.TimeWindowPartitionsDefinition, key: str) -> list[Any]:
+    """What the methods about instants answer near a key: its start, noon, the weekend after it."""
+    start = definition.start_time_for_partition_key(key)
+    week = dg.TimeWindow(start, start + timedelta(days=7))
+    answers: list[Any] = [
+        definition.get_num_partitions_in_window(week),
+        definition.has_any_partitions_in_window(week),
+        list(definition.get_partition_keys_in_time_window(week)),
+        sorted(definition.get_partition_subset_in_time_window(week).get_partition_keys()),
+    ]
+    for hours in (0, 12, 24, 60, 75):
+        instant = start + timedelta(hours=hours)
+        answers += [
+            definition.get_partition_key_for_timestamp(instant.timestamp()),
+            definition.get_partition_key_for_timestamp(instant.timestamp(), end_closed=True),
+            window(definition.get_prev_partition_window(instant)),
+            window(definition.get_next_partition_window(instant)),
+        ]
+    return answers
+
+
+def test_what_is_overridden_is_compared() -> None:
+    """A further override must be compared with the base, or refused in a test, before it passes."""
+    ours = {
+        name
+        for name in vars(WorkdayPartitionsDefinition)
+        if hasattr(dg.TimeWindowPartitionsDefinition, name)
+    }
+    assert {name for name in ours if not name.startswith(("__", "_abc"))} == {
+        "_iterate_time_windows",
+        "_reverse_iterate_time_windows",
+        "get_partition_keys_in_range",
+        "is_window_start_excluded",
+        "start_time_for_partition_key",
+        "time_window_for_partition_key",
+        "time_windows_for_partition_keys",
+    }
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)

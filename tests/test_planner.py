@@ -129,6 +129,18 @@ def test_all_with_a_limit_asks_for_the_oldest_first() -> None:
     assert [d.day for d in plan.of("skipped")] == days("2024-12-27", "2024-12-30", "2024-12-31")
 
 
+def test_newest_first_changes_the_limit_and_not_the_order_of_the_plan() -> None:
+    """A limit then keeps the newest days; the plan still lists days oldest first."""
+    plan = plan_intervals(
+        TABLE,
+        as_of=at("2025-01-02T12:00"),
+        start="2024-12-23",
+        policy=CatchupPolicy.all(limit=2, newest_first=True),
+    )
+    assert plan.due == days("2024-12-30", "2024-12-31")
+    assert [d.day for d in plan.decisions] == sorted(d.day for d in plan.decisions)
+
+
 def test_latest_asks_for_the_newest_complete_workday() -> None:
     """On a holiday the newest complete workday is the one before it."""
     plan = plan_intervals(TABLE, as_of=at("2024-12-25T12:00"), policy=CatchupPolicy.latest())

@@ -76,6 +76,7 @@ class CatchupPolicy:
         if self.since is not None:
             return f"only workdays that end after {self.since:%Y-%m-%d %H:%M %Z}"
         what = f"the newest {self.newest} workdays" if self.newest else "every missed workday"
+        what = "the newest workday" if self.newest == 1 else what
         return f"{what}, at most {self.limit} at a time" if self.limit else what
 
 

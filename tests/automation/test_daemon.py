@@ -104,6 +104,7 @@ def test_slow_upstream_fails_no_run(start_dev: Callable[[], Dev]) -> None:
     """Upstream takes five seconds and ten places are free: children wait, and nothing fails."""
     dev = start_dev()
     wait_until(lambda: materialized(dev) == {"rates": 4, "returns": 3}, "all days are made", 400)
+    wait_until(lambda: "STARTED" not in dev.runs().values(), "the last runs end", 60)
     assert set(dev.runs().values()) == {"SUCCESS"}
     dev.interrupt()
 

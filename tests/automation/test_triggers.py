@@ -21,7 +21,7 @@ from workday_assets import (
     build_workday_schedule,
     trailing_workdays,
 )
-from workday_assets.errors import InvalidInputError, SourceOverdueError
+from workday_assets.errors import InvalidInputError, OutOfBoundsError, SourceOverdueError
 
 XMAS = WorkdayCalendar.build(
     "XMAS",
@@ -86,7 +86,7 @@ def definitions(
     common = {k: v for k, v in arguments.items() if k not in ("max_in_flight", "ready_timeout")}
     morning = WorkdayTimetable(XMAS, ZONE, time(8))
     return dg.Definitions(
-        assets=[rates, returns],
+        assets=list(assets),
         resources={"source": dg.ResourceDefinition.hardcoded_resource(source)},
         sensors=[build_interval_sensor("workdays", list(assets), TABLE, **arguments)],  # type: ignore[arg-type]
         schedules=[build_workday_schedule("morning", list(assets), morning, **common)],  # type: ignore[arg-type]
@@ -181,7 +181,7 @@ def test_done_days_are_not_asked_for_again(instance: dg.DagsterInstance) -> None
     data = tick(definitions(LIVE, policy=CatchupPolicy.latest()), instance, EVENING)
     assert asked(data) == []
     assert data.skip_message == (
-        "nothing is due: all 2 assets are done up to 2026-12-23;"
+        "nothing is due of the newest workday: all 2 assets are done up to 2026-12-23;"
         " next run 2026-12-25 00:00 for 2026-12-24."
     )
 
@@ -210,7 +210,8 @@ def test_an_archive_ends_the_plan(instance: dg.DagsterInstance) -> None:
     for day in ("2026-12-16", "2026-12-17"):
         run(instance, day, RATES, RETURNS)
     assert tick(defs, instance, EVENING).skip_message == (
-        "nothing is due: all 2 assets are done up to 2026-12-17; the archive ends 2026-12-17."
+        "nothing is due of the newest workday: all 2 assets are done up to 2026-12-17;"
+        " the archive ends 2026-12-17."
     )
 
 
@@ -264,9 +265,21 @@ def test_a_day_in_flight_is_not_asked_for(instance: dg.DagsterInstance) -> None:
     assert data.skip_message.startswith("in flight: rates, returns 2026-12-23")
 
 
-def test_many_missed_days_are_one_range(instance: dg.DagsterInstance) -> None:
-    """More than ten missed days are requested as ranges, by the assets due."""
+def test_many_days_of_an_asset_that_makes_one_at_a_time(instance: dg.DagsterInstance) -> None:
+    """An asset with Dagster's default backfill policy gets a run per day, however many."""
     data = tick(definitions(LIVE, policy=CatchupPolicy.last(20)), instance, EVENING)
+    assert len(asked(data)) == 21
+    assert asked(data)[0] == ("2026-11-25", "rates")
+
+
+def test_many_missed_days_are_one_range(instance: dg.DagsterInstance) -> None:
+    """More than ten missed days of assets that can make ranges are requested as ranges."""
+
+    @dg.asset(name="rates", partitions_def=WORKDAYS, backfill_policy=dg.BackfillPolicy.single_run())
+    def ranged() -> None: ...
+
+    policy = CatchupPolicy.last(21)
+    data = tick(definitions(LIVE, policy=policy, assets=[ranged]), instance, EVENING)
     assert asked(data) == [("2026-11-25..2026-12-23", "rates")]
     tags = data.run_requests[0].tags
     assert tags["dagster/asset_partition_range_start"] == "2026-11-25"
@@ -313,7 +326,16 @@ def test_a_correction_during_its_childs_run_is_not_lost(instance: dg.DagsterInst
 
     with partition_loading_context(now("2027-01-31T00:00")):
         dg.materialize([corrected_meanwhile], partition_key="2026-12-23", instance=instance)
-    defs = definitions(LIVE, policy=CatchupPolicy.latest())
+    defs = definitions(LIVE, policy=CatchupPolicy.latest(), retry_failed=1)
+    assert asked(tick(defs, instance, EVENING)) == [("2026-12-23", "returns")]
+
+    @dg.asset(name="returns", partitions_def=WORKDAYS, deps=[rates])
+    def fails_again() -> None:
+        raise ValueError
+
+    with partition_loading_context(now("2027-01-31T00:00")):
+        key = "2026-12-23"
+        dg.materialize([fails_again], partition_key=key, instance=instance, raise_on_error=False)
     assert asked(tick(defs, instance, EVENING)) == [("2026-12-23", "returns")]
     run(instance, "2026-12-23", RETURNS)
     assert asked(tick(defs, instance, EVENING)) == []
@@ -378,6 +400,53 @@ def test_keys_have_the_definitions_format(instance: dg.DagsterInstance) -> None:
     )
     requests = tick(defs, instance, EVENING).run_requests or []
     assert [request.partition_key for request in requests] == ["20261223"]
+
+
+def test_an_asset_job_without_partitions_of_its_own(instance: dg.DagsterInstance) -> None:
+    """An asset job is launched by the partitions of its assets."""
+    job = dg.define_asset_job("nightly", selection=[rates])
+    morning = WorkdayTimetable(XMAS, ZONE, time(8))
+    defs = dg.Definitions(
+        assets=[rates, returns],
+        jobs=[job],
+        schedules=[build_workday_schedule("morning", job, morning, policy=CatchupPolicy.last(2))],
+        resources={"source": dg.ResourceDefinition.hardcoded_resource(LIVE)},
+    )
+    data = schedule_tick(defs, instance, "2026-12-24T08:00")
+    assert asked(data) == [("2026-12-22", "rates"), ("2026-12-23", "rates")]
+    assert [r.tags["dagster/partition"] for r in data.run_requests or []] == [
+        "2026-12-22",
+        "2026-12-23",
+    ]
+
+
+def test_a_calendar_that_ends(instance: dg.DagsterInstance) -> None:
+    """In its last days it works and warns; once it has ended and all is done, the tick fails."""
+    source = Source(date(2027, 1, 29))
+    defs = definitions(source, policy=CatchupPolicy.latest(), assets=[rates])
+    assert asked(tick(defs, instance, "2027-01-30T12:00")) == [("2027-01-29", "rates")]
+    run(instance, "2027-01-29", RATES)
+    warned = tick(defs, instance, "2027-01-30T12:00").skip_message or ""
+    assert warned.endswith("freeze one that reaches further, or nothing will run after it.")
+    assert "Calendar XMAS ends 2027-01-31" in warned
+    with pytest.raises(OutOfBoundsError, match="as_of=2027-02-02 is outside calendar XMAS"):
+        tick(defs, instance, "2027-02-02T12:00")
+
+
+REFUSED = [
+    ("timeout-in-window", {"ready_timeout": 5}, "could never be reached"),
+    ("timeout-no-source", {"ready_timeout": 2, "source": None}, "without a source"),
+    ("no-run-in-flight", {"max_in_flight": 0}, "1 or more"),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED]
+)
+def test_options_that_cannot_work_are_refused(options: dict[str, Any], message: str) -> None:
+    """A time-out that can never fire and a limit of nothing are refused at once."""
+    with pytest.raises(InvalidInputError, match=message):
+        build_interval_sensor("x", [rates], TABLE, **{"source": "source", **options})
 
 
 def test_newest_first_on_request(instance: dg.DagsterInstance) -> None:

@@ -159,6 +159,10 @@ def test_why_a_closed_day(project: Project) -> None:
 
 def test_plan_shows_every_day_and_launches_nothing(project: Project) -> None:
     """The verdicts on a fresh instance, closed days with their reason; no run is created."""
+    easter = json.loads(project.run("plan", "--from", "2024-03-28", "--to", "2024-04-02", "--json"))
+    closed = [f"2024-03-{n}" for n in (29, 30, 31)] + ["2024-04-01"]
+    expected = dict.fromkeys(closed, "closed") | {"2024-03-28": "skipped", "2024-04-02": "skipped"}
+    assert {day: row["ecb/returns"]["verdict"] for day, row in easter.items()} == expected
     data = json.loads(project.run("plan", "--from", "2026-10-23", "--to", "2026-10-27", "--json"))
     verdicts = {day: {asset: d["verdict"] for asset, d in row.items()} for day, row in data.items()}
     rates, crosses, returns = "ecb/reference_rates", "ecb/usd_crosses", "ecb/returns"

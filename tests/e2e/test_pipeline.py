@@ -150,7 +150,9 @@ def test_sensor_page_says_why_nothing_runs(materialized: Dev, browser_page: Page
     tick = browser_page.get_by_role("button", name="0 runs requested", exact=True).first
     expect(tick).to_be_visible(timeout=60000)
     tick.click()
-    expect(browser_page.get_by_text("nothing is due: all 3 assets are done")).to_be_visible()
+    expect(
+        browser_page.get_by_text("nothing is due of the newest 5 workdays: all 3 assets")
+    ).to_be_visible()
     expect(browser_page.get_by_text(f"ends {NEWEST[-1]}")).to_be_visible()
 
 

@@ -247,7 +247,9 @@ def test_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
     write(tmp_path, table(ROWS[2]), ["2026-10-26"])
     path = tmp_path / "ecb" / "rates" / "2026-10-26.parquet"
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(UnreadablePartitionError, match="2026-10-26: its file is not Parquet"):
+    with pytest.raises(
+        UnreadablePartitionError, match="2026-10-26: its file cannot be read as Parquet"
+    ):
         read(tmp_path, ["2026-10-26"])
 
 

@@ -9,16 +9,22 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import dagster as dg
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from workday_assets.automation.orphans import fail_orphans
 from workday_assets.automation.plans import AssetPlans, WorkdaySource, plan_assets
 from workday_assets.automation.requests import run_requests, skip_text
-from workday_assets.errors import SourceOverdueError
+from workday_assets.errors import InvalidInputError, OutOfBoundsError, SourceOverdueError
 from workday_assets.planner import CatchupPolicy
 from workday_assets.timetable import WorkdayTimetable
 
 if TYPE_CHECKING:
     from dagster._core.definitions.asset_selection import CoercibleToAssetSelection
+
+    Target = CoercibleToAssetSelection | UnresolvedAssetJobDefinition
+
+#: So many days before its last date a calendar's end is warned of at each tick.
+_WARN_DAYS = 14
 
 
 @dataclass(frozen=True)
@@ -26,13 +32,46 @@ class Trigger:
     """What a schedule or sensor decides with; see `build_interval_sensor` for the fields."""
 
     name: str
-    assets: CoercibleToAssetSelection
+    assets: Target
     timetable: WorkdayTimetable
     policy: CatchupPolicy
     source: str | None
     retry_failed: int
     max_in_flight: int | None = None
     ready_timeout: int | None = None
+
+    def __post_init__(self) -> None:
+        for parameter in ("max_in_flight", "ready_timeout"):
+            value = getattr(self, parameter)
+            if value is not None and value < 1:
+                raise InvalidInputError(f"{parameter}={value} must be 1 or more, or None.")
+        if self.ready_timeout is None:
+            return
+        if self.source is None:
+            raise InvalidInputError(
+                f"ready_timeout={self.ready_timeout} without a source has nothing to wait for;"
+                " name the source."
+            )
+        if self.policy.newest is not None and self.ready_timeout >= self.policy.newest:
+            raise InvalidInputError(
+                f"ready_timeout={self.ready_timeout} could never be reached: the policy makes up"
+                f" {self.policy.describe()}, and a day leaves that window first; give less, or"
+                " CatchupPolicy.all()."
+            )
+
+    @property
+    def selection(self) -> dg.AssetSelection:
+        """The assets, of an asset job those of its selection."""
+        if isinstance(self.assets, UnresolvedAssetJobDefinition):
+            return self.assets.selection
+        return dg.AssetSelection.from_coercible(self.assets)
+
+    @property
+    def target(self) -> dg.AssetSelection | UnresolvedAssetJobDefinition:
+        """What Dagster launches: the asset job, or the assets without one."""
+        if isinstance(self.assets, UnresolvedAssetJobDefinition):
+            return self.assets
+        return self.selection
 
     @property
     def resource_keys(self) -> set[str]:
@@ -51,7 +90,7 @@ class Trigger:
         for run_id in fail_orphans(context.instance, as_of):
             context.log.warning(f"run {run_id} failed: the process that executed it is gone")
         graph = _repository(context).asset_graph
-        keys = dg.AssetSelection.from_coercible(self.assets).resolve(graph)
+        keys = self.selection.resolve(graph)
         source: WorkdaySource | None = None
         if self.source is not None:
             source = getattr(context.resources, self.source)
@@ -71,8 +110,11 @@ class Trigger:
         requests = run_requests(plans, self.timetable, context.instance, trigger=self.name)
         if self.policy.newest_first:
             requests.reverse()
+        ends = self._calendar_ends(as_of, source, done=not requests)
+        if ends:
+            context.log.warning(ends)
         if not requests:
-            yield dg.SkipReason(skip_text(plans, self.timetable, as_of, source))
+            yield dg.SkipReason(skip_text(plans, self.timetable, as_of, source, self.policy) + ends)
         elif self.max_in_flight is None:
             yield from requests
         elif free := max(self.max_in_flight - len(plans.runs_in_flight), 0):
@@ -82,6 +124,28 @@ class Trigger:
                 f"{len(requests)} runs wait: {len(plans.runs_in_flight)} are in flight, and the"
                 f" limit is {self.max_in_flight}."
             )
+
+    def _calendar_ends(self, as_of: datetime, source: WorkdaySource | None, *, done: bool) -> str:
+        """A warning in the calendar's last weeks, or nothing.
+
+        Raises:
+            OutOfBoundsError: the calendar has ended, all its days are `done`, and nobody knows
+                which workdays came after it; an archive that ends before it needs none.
+        """
+        calendar = self.timetable.calendar
+        today = self.timetable.local_date(as_of)
+        last = source.last_date if source is not None else None
+        left = (calendar.last_date - today).days
+        if left > _WARN_DAYS or (last is not None and last < calendar.last_date):
+            return ""
+        if left < -1 and done:
+            raise OutOfBoundsError(
+                "as_of", today, calendar.name, calendar.first_date, calendar.last_date
+            )
+        return (
+            f" Calendar {calendar.name} ends {calendar.last_date}; freeze one that reaches further,"
+            " or nothing will run after it."
+        )
 
     def _tell_overdue(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
+from dagster._core.definitions.backfill_policy import BackfillPolicyType
 from dagster._core.definitions.partitions.context import partition_loading_context
 
 from workday_assets.automation.recorded import (
@@ -58,6 +59,7 @@ class WorkdayGraph:
     Attributes:
         assets: the selected assets, upstream before downstream.
         fmt: `strftime` format of their partition keys.
+        ranged: those that can make several days in one run, by their backfill policy.
 
     Raises:
         InvalidInputError: a selected asset is not partitioned by `WorkdayPartitionsDefinition`,
@@ -96,6 +98,11 @@ class WorkdayGraph:
                 " give them one `fmt`, since one run has one key."
             )
         self.fmt = next(iter(formats), "%Y-%m-%d")
+        single_run = BackfillPolicyType.SINGLE_RUN
+        policies = {key: graph.get(key).backfill_policy for key in known}
+        self.ranged = {
+            key for key, policy in policies.items() if policy and policy.policy_type == single_run
+        }
         self._known = known
         self.assets = {key: asset for key, asset in known.items() if key in selected}
         self._outdated = {key: self._find_outdated(asset) for key, asset in self.assets.items()}
@@ -166,7 +173,8 @@ class WorkdayGraph:
             theirs = runs_of_materializations(self._instance, parent, since)
             for day, needed in suspects:
                 run = theirs.get(newer[needed])
-                if newer[needed] > made[day] or run is None or run != ours.get(made[day]):
+                other_run = run is not None and run != ours.get(made[day])
+                if newer[needed] > made[day] or other_run:
                     found[day] = (parent, needed)
         return found
 

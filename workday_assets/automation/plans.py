@@ -45,6 +45,7 @@ class AssetPlans:
         unpublished: complete days for which the source is waited for, oldest first.
         runs_in_flight: the runs of these assets that have not ended.
         fmt: `strftime` format of the assets' partition keys.
+        ranged: the assets that can make several days in one run.
     """
 
     plans: Mapping[dg.AssetKey, Plan]
@@ -52,6 +53,7 @@ class AssetPlans:
     unpublished: Sequence[date]
     runs_in_flight: Set[str]
     fmt: str
+    ranged: Set[dg.AssetKey]
 
     def due_by_day(self) -> dict[date, frozenset[dg.AssetKey]]:
         """For each due day, oldest first, the assets to request."""
@@ -121,7 +123,7 @@ def plan_assets(
     unpublished = sorted({d.day for plan in roots for d in plan.of("not_ready")})
     in_flight = {run for a in known.assets.values() for run in a.recorded.in_flight.values()}
     asked = {pair: warm_up[pair] for pair in warm_up if pair in requested}
-    return AssetPlans(plans, asked, unpublished, in_flight, known.fmt)
+    return AssetPlans(plans, asked, unpublished, in_flight, known.fmt, known.ranged)
 
 
 @dataclass(frozen=True)

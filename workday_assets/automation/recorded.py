@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Any
 
 import dagster as dg
 import sqlalchemy
@@ -24,7 +25,7 @@ class Recorded:
     Attributes:
         materialized: by day, the number of its newest materialization in the event log; later
             ones have higher numbers, across all assets.
-        planned: by day, the number of the newest event that says that a run will make it.
+        planned: by materialized day, the number of the event that planned that materialization.
         in_flight: days with a run that has not ended, and that run's id.
         failed: days whose newest run ended without materializing them, with the number of runs
             that did so since the last materialization; cancelled runs count.
@@ -51,6 +52,8 @@ def read_recorded(
     day = partitions_def.day
     materialized = {day(key): number for key, number in made.items()}
     planned_days = {day(key): number for key, number in planned.items()}
+    replanned = {key: made[key] for key in made if planned.get(key, 0) > made[key]}
+    planned_days |= {day(k): n for k, n in _planned_before(instance, asset_key, replanned).items()}
     if all(number < made.get(key, 0) for key, number in planned.items()):
         return Recorded(materialized, planned_days)
     attempts = storage.get_latest_asset_partition_materialization_attempts_without_materializations(
@@ -78,22 +81,50 @@ def next_run_number(instance: dg.DagsterInstance, tags: Mapping[str, str]) -> in
     return max(len(records), *(number + 1 for number in numbers), 0)
 
 
+def _planned_before(
+    instance: dg.DagsterInstance, asset_key: dg.AssetKey, made: Mapping[str, int]
+) -> dict[str, int]:
+    """For each key of `made`, the newest planned event before its materialization."""
+    found: dict[str, int] = {}
+    if made:
+        events = SqlEventLogStorageTable.c
+        planned = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED
+        for number, key in _rows(instance, asset_key, planned, 0, events.partition):
+            if number < made.get(key, 0):
+                found[key] = max(number, found.get(key, 0))
+    return found
+
+
 def runs_of_materializations(
     instance: dg.DagsterInstance, asset_key: dg.AssetKey, since: int
 ) -> dict[int, str]:
     """By number in the event log, the run of each materialization from number `since` on."""
+    made = dg.DagsterEventType.ASSET_MATERIALIZATION
+    return dict(_rows(instance, asset_key, made, since, SqlEventLogStorageTable.c.run_id))
+
+
+def _rows(
+    instance: dg.DagsterInstance,
+    asset_key: dg.AssetKey,
+    event: dg.DagsterEventType,
+    since: int,
+    column: sqlalchemy.Column[Any],
+) -> list[tuple[int, str]]:
+    """(number, `column`) of an asset's events from `since` on, read from an SQL event log.
+
+    Dagster's own reader parses every event, which takes a second for a long history.
+    """
     storage = instance.event_log_storage
     if not isinstance(storage, SqlEventLogStorage):
-        return {}
+        return []
     events = SqlEventLogStorageTable.c
-    query = sqlalchemy.select(events.id, events.run_id).where(
+    query = sqlalchemy.select(events.id, column).where(
         events.asset_key == asset_key.to_string(),
-        events.dagster_event_type == dg.DagsterEventType.ASSET_MATERIALIZATION.value,
+        events.dagster_event_type == event.value,
         events.id >= since,
     )
     with storage.index_connection() as connection:
-        rows = connection.execute(query).all()
-    return {int(number): str(run_id) for number, run_id in rows}
+        return [(int(number), str(value)) for number, value in connection.execute(query)]
 
 
 def _finished_runs(instance: dg.DagsterInstance, run_ids: Iterable[str]) -> dict[str, bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,12 @@ from workday_assets.automation.plans import AssetPlans, WorkdaySource, decisions
 from workday_assets.automation.recorded import next_run_number
 
 if TYPE_CHECKING:
+    from workday_assets.planner import CatchupPolicy
     from workday_assets.timetable import WorkdayTimetable
 
+TRIGGER_TAG = "workday/trigger"
+#: The trigger of runs that the command line executes itself.
+BACKFILL_TRIGGER = "workday-assets backfill"
 #: Up to so many due days get a run each; more are requested as ranges.
 RUN_PER_DAY_LIMIT = 10
 
@@ -37,9 +41,9 @@ def run_requests(
     A run key is the partition key (or range) and the number of earlier runs with it, of any
     status, so that a failed or wiped day can be asked for again and a repeated tick cannot.
     """
-    due = plans.due_by_day()
     requests = []
-    for first, last, keys in spans(due, timetable, merge=len(due) > RUN_PER_DAY_LIMIT):
+    many = len(plans.due_by_day()) > RUN_PER_DAY_LIMIT
+    for first, last, keys in spans(plans, timetable, merge=many):
         begin, finish = first.strftime(plans.fmt), last.strftime(plans.fmt)
         key_tags = partition_tags(begin, finish)
         number = next_run_number(instance, key_tags)
@@ -75,7 +79,7 @@ def interval_tags(
         "workday/interval_start": begin.start.isoformat(),
         "workday/interval_end": finish.end.isoformat(),
         "workday/run_after": timetable.run_after(last).isoformat(),
-        "workday/trigger": trigger,
+        TRIGGER_TAG: trigger,
     }
     if first == last:
         return {"workday/logical_date": first.isoformat(), **tags}
@@ -91,27 +95,28 @@ def skip_text(
     timetable: WorkdayTimetable,
     as_of: datetime,
     source: WorkdaySource | None,
+    policy: CatchupPolicy,
 ) -> str:
     """Why nothing is requested: what is waited for, then what comes next."""
     parts = [*_waits(plans), *_failures(plans)]
     if not parts:
-        parts.append(_all_done(plans))
+        parts.append(_all_done(plans, policy))
     parts.append(_next(timetable, as_of, source))
     return "; ".join(parts) + "."
 
 
-def spans(
-    due: Mapping[date, frozenset[dg.AssetKey]], timetable: WorkdayTimetable, *, merge: bool
-) -> Iterator[Span]:
+def spans(plans: AssetPlans, timetable: WorkdayTimetable, *, merge: bool) -> Iterator[Span]:
     """The due days as (first, last, assets), oldest first.
 
-    Merged, a span is a stretch of consecutive workdays with the same assets; else it is one day.
+    Merged, a span is a stretch of consecutive workdays with the same assets, all of which can make
+    several days in one run (backfill policy `single_run`); else it is one day.
     """
     span: Span | None = None
-    for day, keys in due.items():
+    for day, keys in plans.due_by_day().items():
+        mergeable = merge and keys <= plans.ranged
         if span is not None:
             first, last, span_keys = span
-            if merge and keys == span_keys and timetable.calendar.next(last) == day:
+            if mergeable and keys == span_keys and timetable.calendar.next(last) == day:
                 span = (first, day, keys)
                 continue
             yield span
@@ -135,12 +140,13 @@ def _failures(plans: AssetPlans) -> Iterator[str]:
         yield f"{key.to_user_string()} {decision.day}: {decision.reason}"
 
 
-def _all_done(plans: AssetPlans) -> str:
+def _all_done(plans: AssetPlans, policy: CatchupPolicy) -> str:
     done = [decision.day for _, decision in decisions_of(plans, "done")]
     if not done:
         return "no workday is complete yet"
     newest = max(done)
-    return f"nothing is due: all {len(plans.plans)} assets are done up to {newest}"
+    done_by = f"all {len(plans.plans)} assets are done up to {newest}"
+    return f"nothing is due of {policy.describe()}: {done_by}"
 
 
 def _next(timetable: WorkdayTimetable, as_of: datetime, source: WorkdaySource | None) -> str:

@@ -12,14 +12,13 @@ from workday_assets.errors import InvalidInputError
 from workday_assets.planner import CatchupPolicy
 
 if TYPE_CHECKING:
-    from dagster._core.definitions.asset_selection import CoercibleToAssetSelection
-
+    from workday_assets.automation.evaluate import Target
     from workday_assets.timetable import WorkdayTimetable
 
 
 def build_workday_schedule(
     name: str,
-    assets: CoercibleToAssetSelection,
+    assets: Target,
     timetable: WorkdayTimetable,
     *,
     policy: CatchupPolicy = CatchupPolicy.last(5),  # noqa: B008 - a frozen value
@@ -52,7 +51,7 @@ def build_workday_schedule(
         cron_schedule=f"{at.minute} {at.hour} * * *",
         execution_timezone=timetable.timezone,
         execution_fn=evaluate,
-        target=dg.AssetSelection.from_coercible(assets),
+        target=trigger.target,
         default_status=default_status,
         description=description or trigger.description,
         required_resource_keys=trigger.resource_keys,

@@ -11,8 +11,7 @@ from dagster._core.definitions.partitions.context import partition_loading_conte
 from workday_assets.automation.evaluate import Trigger
 
 if TYPE_CHECKING:
-    from dagster._core.definitions.asset_selection import CoercibleToAssetSelection
-
+    from workday_assets.automation.evaluate import Target
     from workday_assets.timetable import WorkdayTimetable
 
 from workday_assets.planner import CatchupPolicy
@@ -20,7 +19,7 @@ from workday_assets.planner import CatchupPolicy
 
 def build_interval_sensor(
     name: str,
-    assets: CoercibleToAssetSelection,
+    assets: Target,
     timetable: WorkdayTimetable,
     *,
     policy: CatchupPolicy = CatchupPolicy.last(5),  # noqa: B008 - a frozen value
@@ -40,7 +39,8 @@ def build_interval_sensor(
 
     Args:
         name: the sensor's name.
-        assets: what it requests, all partitioned by `WorkdayPartitionsDefinition`.
+        assets: what it requests, a selection or an asset job; all are partitioned by
+            `WorkdayPartitionsDefinition`, the job need not be.
         timetable: intervals and run-after; same calendar and zone as the assets.
         policy: which missed days are made up, and in which order; by default the newest five.
             `CatchupPolicy.all(limit=n)` is a limit per tick.
@@ -66,7 +66,7 @@ def build_interval_sensor(
     return dg.SensorDefinition(
         name=name,
         evaluation_fn=evaluate,
-        target=dg.AssetSelection.from_coercible(assets),
+        target=trigger.target,
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
         description=description or trigger.description,

@@ -14,7 +14,7 @@ from typing import Any
 
 from workday_assets.calendars import tables
 from workday_assets.calendars.calendar import WorkdayCalendar
-from workday_assets.calendars.conventions import DateLike, Weekend, parse_date
+from workday_assets.calendars.conventions import DateLike, Weekend, parse_date, parse_times
 from workday_assets.errors import CalendarFileError, InvalidInputError
 
 _TOML_KEYS = {"name", "first", "last", "weekend", *tables.LAYERS.values(), "half_days"}
@@ -110,14 +110,26 @@ def _from_toml(text: str, file: Path, first: Any, last: Any, name: str | None) -
 def _csv_layers(text: str, file: Path) -> dict[str, Any]:
     layers: dict[str, Any] = {layer: {} for layer in (*tables.LAYERS.values(), "half_days")}
     reader = csv.DictReader(text.splitlines(), strict=True)
-    if "date" not in (reader.fieldnames or ()):
+    names = list(reader.fieldnames or ())
+    if "date" not in names:
         raise CalendarFileError(file, "the first line names no column 'date'.", 1)
+    if len(set(names)) < len(names):
+        raise CalendarFileError(file, f"the first line names a column twice: {names}.", 1)
     try:
         for row in reader:
+            if None in row or None in row.values():
+                raise CalendarFileError(
+                    file, f"not as many cells as the {len(names)} columns.", reader.line_num
+                )
             kind = (row.get("kind") or "holiday").strip()
             day = _day((row["date"] or "").strip(), file, reader.line_num)
             if kind == "half":
-                layers["half_days"][day] = (row.get("closes") or "").strip()
+                closes = (row.get("closes") or "").strip()
+                try:
+                    parse_times({day: closes}, "closes")
+                except InvalidInputError as error:
+                    raise CalendarFileError(file, str(error), reader.line_num) from error
+                layers["half_days"][day] = closes
             elif kind in tables.LAYERS:
                 layers[tables.LAYERS[kind]][day] = row.get("reason") or kind
             else:

@@ -156,9 +156,17 @@ def freeze(
         last: the last date that is published or that a standing rule covers, included.
         frozen_on: today, for the header.
         evidence: where the days and the last date come from; `None` for the recipe's.
+
+    Raises:
+        InvalidInputError: `last` is beyond what the recipe has evidence for, and none is given.
     """
     calendar = from_provider(name, first, last)
     recipe = RECIPES.get(name)
     stamped = f"{calendar.provenance}; frozen {parse_date(frozen_on, 'frozen_on')}"
     text = evidence or (recipe.evidence if recipe else "bounds as given to freeze")
+    if recipe and evidence is None and str(calendar.last_date) > recipe.last:
+        raise InvalidInputError(
+            f"last={calendar.last_date} is beyond {recipe.last}, for which the recipe of {name} has"
+            " evidence; say in evidence (--evidence) who has published the days after it."
+        )
     return tables.dumps(replace(calendar, provenance=stamped), text)

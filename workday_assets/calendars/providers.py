@@ -156,7 +156,12 @@ def bounds(
         )
     start = recipe.first if first is None and recipe else first
     end = recipe.last if last is None and recipe else last
-    return parse_date(start, "first"), parse_date(end, "last")  # type: ignore[arg-type]
+    found = parse_date(start, "first"), parse_date(end, "last")  # type: ignore[arg-type]
+    if found[1] < found[0]:
+        raise InvalidInputError(
+            f"last={found[1]} is before first={found[0]} for calendar {code}; exchange them."
+        )
+    return found
 
 
 def _lookup(code: str, part: str, years: range, categories: list[str] | None) -> Any:

@@ -14,6 +14,7 @@ from datetime import date
 from typing import Any
 
 from workday_assets.calendars.calendar import WorkdayCalendar
+from workday_assets.calendars.conventions import parse_date, parse_times
 from workday_assets.errors import CalendarFileError, InvalidInputError
 
 FORMAT = "workday calendar, format 1"
@@ -61,6 +62,7 @@ def loads(text: str, path: object) -> WorkdayCalendar:
         if (day, kind) in seen:
             raise CalendarFileError(path, f"a second line for {day}, {kind}; remove one.", line)
         seen.add((day, kind))
+        _check(day, closes if kind == "half" else None, path, line)
         if kind == "half":
             layers["half_days"][day] = closes
         elif kind in LAYERS:
@@ -82,13 +84,13 @@ def _rows(calendar: WorkdayCalendar) -> Iterator[tuple[str, str, str, str]]:
     for kind, layer in LAYERS.items():
         days: Mapping[date, str] = getattr(calendar, layer)
         for day, reason in days.items():
-            yield str(day), kind, "", reason
+            yield str(day), kind, "", " ".join(reason.split())
     for day, closes in calendar.half_days.items():
         yield str(day), "half", closes.isoformat("minutes"), ""
 
 
 def _split(text: str, path: object) -> tuple[dict[str, str], list[tuple[int, list[str]]]]:
-    lines = text.splitlines()
+    lines = text.split("\n")  # not splitlines(): a reason may hold other separators
     count = next((n for n, line in enumerate(lines) if not line.startswith("# ")), len(lines))
     if not lines or lines[0] != f"# {FORMAT}":
         raise CalendarFileError(path, f"the first line is not '# {FORMAT}'.", 1)
@@ -106,6 +108,15 @@ def _split(text: str, path: object) -> tuple[dict[str, str], list[tuple[int, lis
         return header, [(count + 1 + rows.line_num, row) for row in rows if row]
     except csv.Error as error:
         raise CalendarFileError(path, f"not CSV: {error}.", count + 1 + rows.line_num) from error
+
+
+def _check(day: str, closes: str | None, path: object, line: int) -> None:
+    try:
+        parse_date(day, "date")
+        if closes is not None:
+            parse_times({day: closes}, "closes")
+    except InvalidInputError as error:
+        raise CalendarFileError(path, str(error), line) from error
 
 
 def _built(

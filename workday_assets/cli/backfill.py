@@ -48,10 +48,11 @@ def backfill(first: date, last: date, names: tuple[str, ...]) -> None:
         for line in _remarks(project, plans, first, last):
             console.print(line, highlight=False)
         outcome = _run(project, plans, console)
-    console.print(_summary(outcome))
-    if outcome.errors:
-        for error in outcome.errors:
-            console.print(f"[red]{error}[/red]", highlight=False)
+    stuck = _stuck(plans)
+    console.print(_summary(outcome, stuck))
+    for error in outcome.errors:
+        console.print(f"[red]{error}[/red]", highlight=False)
+    if outcome.errors or stuck:
         raise click.exceptions.Exit(1)
 
 
@@ -133,11 +134,18 @@ def _run(project: Project, plans: AssetPlans, console: Console) -> Outcome:
     from workday_assets.automation.requests import spans
     from workday_assets.cli.execution import execute
 
-    due = spans(plans.due_by_day(), project.timetable, merge=True)
+    due = spans(plans, project.timetable, merge=True)
     return execute(project, list(due), console)
 
 
-def _summary(outcome: Outcome) -> Table | str:
+def _stuck(plans: AssetPlans) -> int:
+    """How many complete days of the range somebody else makes, or wait for what nobody makes."""
+    return sum(len(plan.of("in_flight", "not_ready")) for plan in plans.plans.values())
+
+
+def _summary(outcome: Outcome, stuck: int) -> Table | str:
+    if not outcome.rows and stuck:
+        return f"Nothing was made: {stuck} partitions of the range are left out, as said above."
     if not outcome.rows:
         return "Nothing to do: every workday of the range that can be materialized is."
     table = Table("asset", "requested", "materialized", "first", "last")

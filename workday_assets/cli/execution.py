@@ -19,7 +19,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from workday_assets.automation.requests import Span, interval_tags, partition_tags
+from workday_assets.automation.requests import (
+    BACKFILL_TRIGGER,
+    Span,
+    interval_tags,
+    partition_tags,
+)
 from workday_assets.cli.project import Project
 from workday_assets.ecb.assets import WORKDAYS
 
@@ -85,7 +90,7 @@ def _events(project: Project, span: Span) -> Iterator[dg.DagsterEvent]:
         asset_selection=keys,
         tags={
             **partition_tags(first.strftime(WORKDAYS.fmt), last.strftime(WORKDAYS.fmt)),
-            **interval_tags(project.timetable, first, last, "workday-assets backfill"),
+            **interval_tags(project.timetable, first, last, BACKFILL_TRIGGER),
         },
     )
     return execute_run_iterator(InMemoryJob(job), run, project.instance)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workday_assets.cli.options import DateType, json_option
-from workday_assets.errors import UnknownCalendarError
+from workday_assets.errors import CalendarFileError, UnknownCalendarError
 
 if TYPE_CHECKING:
     from workday_assets.calendars import WorkdayCalendar
@@ -37,7 +37,10 @@ last_option = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="File to write; by default the catalog's own.",
 )
-def freeze(name: str, first: date | None, last: date | None, output: Path | None) -> None:
+@click.option("--evidence", help="Who published the days; needed beyond the catalog's last date.")
+def freeze(
+    name: str, first: date | None, last: date | None, output: Path | None, evidence: str | None
+) -> None:
     """Write the calendar NAME, as its provider answers now, to the file that runs.
 
     The days that change are printed. Commit the file once they are right.
@@ -48,12 +51,11 @@ def freeze(name: str, first: date | None, last: date | None, output: Path | None
     from workday_assets.calendars.freezing import freeze as frozen_text
 
     today = _today()
-    text = frozen_text(name, first, last, frozen_on=today)
+    text = frozen_text(name, first, last, frozen_on=today, evidence=evidence)
     path = output or _catalog_file(name)
-    old = tables.loads(path.read_text("utf-8"), path) if path.exists() else load(name)
+    old = tables.loads(_read(path), path) if path.exists() else load(name)
     new = tables.loads(text, path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf-8")
+    _write(path, text)
     click.echo(f"Wrote {path}: {new.name}, {new.first_date} to {new.last_date}.")
     if old is None:
         click.echo("There was no frozen calendar of that name before.")
@@ -69,12 +71,14 @@ def freeze(name: str, first: date | None, last: date | None, output: Path | None
 def diff(name: str, first: date | None, last: date | None, *, as_json: bool) -> None:
     """Compare the frozen calendar NAME with what its provider answers now.
 
-    Exit code 1 when they differ.
+    With --first or --last only that range is compared. Exit code 1 when they differ.
     """
     from workday_assets.calendars.freezing import diff as compare
     from workday_assets.calendars.freezing import from_provider
 
-    found = compare(_frozen(name), from_provider(name, first, last), as_of=_today())
+    frozen = _frozen(name).between(first, last)
+    now = from_provider(name, frozen.first_date, frozen.last_date)
+    found = compare(frozen, now, as_of=_today())
     if as_json:
         click.echo(json.dumps(_data(found), indent=2))
     else:
@@ -96,6 +100,28 @@ def _frozen(name: str) -> WorkdayCalendar:
 
 def _catalog_file(name: str) -> Path:
     return Path(str(files("workday_assets.calendars") / "data" / f"{name}.csv"))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CalendarFileError(
+            path, f"it cannot be read as a calendar ({error}); name another file in --output."
+        ) from error
+
+
+def _write(path: Path, text: str) -> None:
+    """Put the whole file in place, so that nobody reads a half one."""
+    fresh = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_text(text, "utf-8")
+        fresh.replace(path)
+    except OSError as error:
+        raise CalendarFileError(
+            path, f"it cannot be written ({error.strerror}); name another file in --output."
+        ) from error
 
 
 def _today() -> date:

@@ -87,10 +87,10 @@ def _cron(expression: str, now: datetime, timezone: str) -> Iterator[datetime]:
 
 
 def _periods(every: str, start: str, now: datetime, timezone: str) -> Iterator[datetime]:
-    parsed = re.fullmatch(r"([1-9]\d{0,5})([mhdw])", every)
+    parsed = re.fullmatch(r"([1-9]\d{0,3})([mhdw])", every)
     if parsed is None:
         raise InvalidInputError(
-            f"every={every!r} is not a period; write a number and m, h, d or w, for example 1d."
+            f"every={every!r} is not a period; write a number to 9999 and m, h, d or w, e.g. 1d."
         )
     try:
         naive = datetime.fromisoformat(start)

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import dagster as dg
 import pendulum
 
+from workday_assets.automation.orphans import fail_orphans
 from workday_assets.automation.plans import AssetPlans, WorkdaySource, plan_assets
 from workday_assets.definitions import SOURCE, defs
 from workday_assets.ecb.assets import TIMETABLE
 from workday_assets.ecb.jobs import POLICY, RETRY_FAILED, WORKDAY_ASSETS
 from workday_assets.storage.state import find_instance
 from workday_assets.timetable import WorkdayTimetable
+
+#: A person who starts a command again after a crash does not wait as long as a sensor does.
+_GRACE = timedelta(seconds=2)
 
 
 @dataclass(frozen=True)
@@ -60,4 +64,5 @@ def open_project() -> Iterator[Project]:
     with location.open() as instance:
         repository = defs.get_repository_def()
         now = pendulum.now("UTC")
+        fail_orphans(instance, now, _GRACE)
         yield Project(instance, location.describe(), repository, TIMETABLE, SOURCE, now)

@@ -8,6 +8,7 @@ is set, which `WorkdayStorage` does, and writes them singly again when a batch f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -36,12 +37,21 @@ class WorkdayEventLogStorage(PostgresEventLogStorage):
         super().__init__(postgres_url)
         self._lease = lease
         self._locks = RunLocks(
-            sqlalchemy.create_engine(postgres_url, poolclass=sqlalchemy.pool.NullPool)
+            sqlalchemy.create_engine(
+                postgres_url,
+                poolclass=sqlalchemy.pool.NullPool,
+                # A firewall must not take a silent connection, and so a lock, for a dead one.
+                connect_args={"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10},
+            )
         )
 
     def is_executing(self, run_id: str) -> bool:
         """Whether the process that started to execute a run is still there."""
         return self._locks.is_held(run_id)
+
+    def server_age(self) -> timedelta:
+        """How long the database server has been up."""
+        return self._locks.server_age()
 
     def store_event(self, event: dg.EventLogEntry) -> None:
         """Store one event; the process that says that a run starts is the one that executes it."""

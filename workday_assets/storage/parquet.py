@@ -183,7 +183,7 @@ def _table(asset: str, frame: pd.DataFrame, column: str, schema: pa.Schema | Non
         at = table.schema.get_field_index(column)
         if pa.types.is_timestamp(table.schema.field(at).type):
             table = table.set_column(at, column, table.column(at).cast(pa.date32()))
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except (pa.ArrowException, ValueError) as error:
         raise InvalidInputError(
             f"asset {asset}: a column of the output does not fit its type ({error})."
         ) from error
@@ -211,8 +211,8 @@ def _read(asset: str, key: str, path: UPath) -> pa.Table:
     except FileNotFoundError as error:
         why = "it is needed and not stored; materialize it first"
         raise MissingPartitionError(asset, key, path, why) from error
-    except pa.ArrowInvalid as error:
-        why = f"its file is not Parquet; materialize it again ({error})"
+    except (pa.ArrowException, OSError) as error:
+        why = f"its file cannot be read as Parquet; materialize it again ({error})"
         raise UnreadablePartitionError(asset, key, path, why) from error
 
 
