@@ -17,17 +17,13 @@ BLOCKS = re.findall(
 
 @pytest.mark.parametrize("block", BLOCKS, ids=[f"block-{n}" for n in range(len(BLOCKS))])
 def test_python_block_runs_and_prints_what_it_says(block: str) -> None:
-    """A block runs in a new process; a comment behind a print begins with what is printed."""
+    """A block runs in a new process; the comment behind a print says what is printed, then why."""
     done = subprocess.run(
         [sys.executable, "-c", block], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    said = re.findall(r"^print\(.*\)\s+# (.*)$", block, re.MULTILINE)
-    printed = done.stdout.splitlines()
-    assert len(printed) == len(said)
-    assert [comment.startswith(line) for comment, line in zip(said, printed, strict=True)] == [
-        True
-    ] * len(said)
+    said = re.findall(r"^print\(.*\)\s+# ([^,\n]+)", block, re.MULTILINE)
+    assert done.stdout.splitlines() == said
 
 
 def test_commands_of_the_readme_exist() -> None:

@@ -46,7 +46,7 @@ def backfill(first: date, last: date, names: tuple[str, ...]) -> None:
         console.print(project.where, highlight=False, soft_wrap=True)
         plans = _plan(project, first, last, names)
         for line in _remarks(project, plans, first, last):
-            console.print(line, highlight=False)
+            console.print(line, highlight=False, soft_wrap=True)
         outcome = _run(project, plans, console)
     stuck = _stuck(plans)
     console.print(_summary(outcome, stuck))

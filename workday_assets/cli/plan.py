@@ -69,7 +69,7 @@ def _data(decisions: dict[str, Decision]) -> dict[str, dict[str, str | int | Non
 
 def _table(rows: dict[date, dict[str, Decision]]) -> Table:
     assets = list(next(iter(rows.values())))
-    table = Table("day", *assets, "why")
+    table = Table("day", *(asset.rpartition("/")[2] for asset in assets), "why")
     for day, decisions in rows.items():
         verdicts = [decisions[a].verdict if a in decisions else "" for a in assets]
         reasons = dict.fromkeys(d.reason for d in decisions.values() if d.verdict != "done")
