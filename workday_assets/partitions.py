@@ -102,6 +102,9 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         Raises:
             ValueError: the key is not in the definition's format.
         """
+        known = self._day_of.get(partition_key)
+        if known is not None:
+            return known
         return datetime.strptime(partition_key, self.fmt).date()  # noqa: DTZ007 - a local date
 
     @property
@@ -125,6 +128,10 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
     @cached_property
     def _keys(self) -> list[str]:
         return [day.strftime(self.fmt) for day in self._days]
+
+    @cached_property
+    def _day_of(self) -> dict[str, date]:
+        return dict(zip(self._keys, self._days, strict=True))
 
     @cached_property
     def _starts(self) -> list[float]:
