@@ -123,13 +123,13 @@ class SourceUnavailableError(SourceError):
     """The source could not be read at all: no file, no answer, too large, not allowed."""
 
 
-class MissingPartitionError(WorkdayAssetsError, LookupError):
-    """A stored partition was needed and is not there.
+class StoredPartitionError(WorkdayAssetsError):
+    """Something is wrong with the stored file of a partition.
 
     Attributes:
         asset: asset key, slash-separated.
         partition_key: the partition.
-        path: where its file was looked for.
+        path: where its file is, or would be.
     """
 
     def __init__(self, asset: str, partition_key: str, path: object, why: str) -> None:
@@ -139,20 +139,12 @@ class MissingPartitionError(WorkdayAssetsError, LookupError):
         super().__init__(f"asset {asset}, partition {partition_key}: {why} ({path}).")
 
 
-class UnexpectedRowsError(WorkdayAssetsError, ValueError):
-    """An output holds rows of a partition that was not asked for.
+class MissingPartitionError(StoredPartitionError, LookupError):
+    """A stored partition was needed and is not there."""
 
-    Attributes:
-        asset: asset key, slash-separated.
-        partition_key: the partition nobody asked for.
-        path: where it would have been written.
-    """
 
-    def __init__(self, asset: str, partition_key: str, path: object, why: str) -> None:
-        self.asset = asset
-        self.partition_key = partition_key
-        self.path = path
-        super().__init__(f"asset {asset}, partition {partition_key}: {why} ({path}).")
+class UnexpectedRowsError(StoredPartitionError, ValueError):
+    """An output holds rows of a partition that was not asked for."""
 
 
 class SourceOverdueError(WorkdayAssetsError, LookupError):
@@ -175,17 +167,5 @@ class InstanceError(WorkdayAssetsError, ValueError):
     """The instance's state (folder, database server, configuration) cannot be used as it is."""
 
 
-class UnreadablePartitionError(WorkdayAssetsError, ValueError):
-    """A stored partition is there and cannot be read.
-
-    Attributes:
-        asset: asset key, slash-separated.
-        partition_key: the partition.
-        path: its file.
-    """
-
-    def __init__(self, asset: str, partition_key: str, path: object, why: str) -> None:
-        self.asset = asset
-        self.partition_key = partition_key
-        self.path = path
-        super().__init__(f"asset {asset}, partition {partition_key}: {why} ({path}).")
+class UnreadablePartitionError(StoredPartitionError, ValueError):
+    """A stored partition is there and cannot be read."""
