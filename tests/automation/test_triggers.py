@@ -19,8 +19,11 @@ from workday_assets import (
     WorkdayTimetable,
     build_interval_sensor,
     build_workday_schedule,
+    previous_workday,
     trailing_workdays,
 )
+from workday_assets.automation.plans import plan_assets
+from workday_assets.automation.requests import spans
 from workday_assets.errors import InvalidInputError, OutOfBoundsError, SourceOverdueError
 
 XMAS = WorkdayCalendar.build(
@@ -384,6 +387,26 @@ def test_a_parent_with_other_partitions_is_waited_for(instance: dg.DagsterInstan
     with partition_loading_context(now("2027-01-31T00:00")):
         dg.materialize([raw], partition_key="2026-12-23", instance=instance)
     assert asked(tick(defs, instance, EVENING)) == [("2026-12-23", "child")]
+
+
+def test_a_running_balance_is_made_day_by_day_in_order(instance: dg.DagsterInstance) -> None:
+    """An asset that needs its own day before: one day a tick, all days when made in order."""
+
+    @dg.asset(
+        partitions_def=WORKDAYS,
+        deps=[dg.AssetDep("balance", partition_mapping=previous_workday())],
+        backfill_policy=dg.BackfillPolicy.single_run(),
+    )
+    def balance() -> None: ...
+
+    graph = dg.Definitions(assets=[balance]).resolve_asset_graph()
+    arguments = {"as_of": now("2026-11-06T12:00"), "policy": CatchupPolicy.all()}
+    days = [date(2026, 11, n) for n in (2, 3, 4, 5)]
+    by_tick = plan_assets(graph, instance, [balance.key], TABLE, **arguments)
+    in_order = plan_assets(graph, instance, [balance.key], TABLE, in_order=True, **arguments)
+    assert by_tick.plans[balance.key].due == days[:1]
+    assert in_order.plans[balance.key].due == days
+    assert [span[:2] for span in spans(in_order, TABLE, merge=True)] == [(d, d) for d in days]
 
 
 def test_keys_have_the_definitions_format(instance: dg.DagsterInstance) -> None:

@@ -101,7 +101,10 @@ class WorkdayGraph:
         single_run = BackfillPolicyType.SINGLE_RUN
         policies = {key: graph.get(key).backfill_policy for key in known}
         self.ranged = {
-            key for key, policy in policies.items() if policy and policy.policy_type == single_run
+            key
+            for key, policy in policies.items()
+            # One run of a range would read its own days before it has made them.
+            if policy and policy.policy_type == single_run and key not in known[key].parents
         }
         self._known = known
         self.assets = {key: asset for key, asset in known.items() if key in selected}

@@ -158,10 +158,16 @@ class _Planner:
     ) -> Plan:
         """The plan with readiness, and with decisions on the `extra` days whatever the policy."""
         asset = self.known.assets[key]
-        due = {parent: frozenset(plans[parent].due) for parent in asset.parents if parent in plans}
+        due: dict[dg.AssetKey, set[date]] = {
+            parent: set(plans[parent].due) for parent in asset.parents if parent in plans
+        }
+        own = due.setdefault(key, set())  # an asset can need its own earlier days
 
         def ready(day: date) -> bool | str:
-            return self._ready(asset, day, due)
+            answer = self._ready(asset, day, due)
+            if answer is True:
+                own.add(day)
+            return answer
 
         decisions = {decision.day: decision for decision in self._plan(asset, ready).decisions}
         for day in extra:
@@ -227,7 +233,7 @@ class _Planner:
         return definition.first_date <= day <= definition.last_date
 
     def _ready(
-        self, asset: WorkdayAsset, day: date, due: Mapping[dg.AssetKey, frozenset[date]]
+        self, asset: WorkdayAsset, day: date, due: Mapping[dg.AssetKey, Set[date]]
     ) -> bool | str:
         if asset.is_root:
             if self.source is None or self.source.published(day):
