@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pendulum
 
 Verdict = Literal["closed", "waiting", "in_flight", "done", "failed", "skipped", "not_ready", "due"]
+#: The reason of a due day about which there is nothing more to say.
+NOT_DONE = "it is complete and not done"
 Ready = Callable[[date], bool | str]
 
 
@@ -252,7 +254,7 @@ def _verdict(
         return "failed", f"it failed {times}, and {retry_failed} retries are allowed"
     if attempts:
         return "due", f"it is complete, and attempt {attempts} of {retry_failed + 1} failed"
-    return "due", "it is complete and not done"
+    return "due", NOT_DONE
 
 
 def _why_skipped(policy: CatchupPolicy, kept_from: date) -> str:

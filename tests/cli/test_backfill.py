@@ -178,3 +178,15 @@ def test_plan_shows_every_day_and_launches_nothing(project: Project) -> None:
     assert project.files("reference_rates") == []
     why = json.loads(project.run("why", "2026-10-27", "--json"))
     assert [row["run"] for row in why["assets"]] == [None, None, None]
+
+
+def test_plan_as_a_table_groups_like_days(project: Project) -> None:
+    """Days with the same verdicts for the same reasons share a row, and the reason is once there."""
+    said = project.run("plan", "--from", "2024-03-28", "--to", "2024-04-03")
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in said.splitlines()]
+    rows = [row for row in cells if row and row[0]]
+    assert [row[0] for row in rows] == [
+        *("2024-03-28 Thu", "2024-03-29 Fri", "2024-03-30 Sat", "to   03-31 Sun"),
+        *("2024-04-01 Mon", "2024-04-02 Tue", "to   04-03 Wed"),
+    ]
+    assert rows[1] == ["2024-03-29 Fri", "closed", "closed", "closed", "Good Friday in XECB"]

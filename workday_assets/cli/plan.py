@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import date, timedelta
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,7 @@ from rich.table import Table
 
 from workday_assets.cli.options import DateType, json_option
 from workday_assets.errors import InvalidInputError
+from workday_assets.planner import NOT_DONE
 
 if TYPE_CHECKING:
     from workday_assets.automation.plans import AssetPlans
@@ -68,11 +70,26 @@ def _data(decisions: dict[str, Decision]) -> dict[str, dict[str, str | int | Non
 
 
 def _table(rows: dict[date, dict[str, Decision]]) -> Table:
-    assets = list(next(iter(rows.values())))
-    table = Table("day", *(asset.rpartition("/")[2] for asset in assets), "why")
-    for day, decisions in rows.items():
-        verdicts = [decisions[a].verdict if a in decisions else "" for a in assets]
-        reasons = dict.fromkeys(d.reason for d in decisions.values() if d.verdict != "done")
+    """A row per stretch of days with the same verdicts for the same reasons."""
+    assets = list(dict.fromkeys(asset for decisions in rows.values() for asset in decisions))
+    table = Table("days", *(asset.rpartition("/")[2] for asset in assets), "why")
+    for line, stretch in groupby(rows.items(), key=lambda row: _line(row[0], row[1], assets)):
+        days = [day for day, _ in stretch]
+        label = f"{days[0]:%Y-%m-%d %a}"
+        if len(days) > 1:
+            label += f"\nto   {days[-1]:%m-%d %a}"
+        *verdicts, why = line
         cells = [f"[{_STYLES.get(v, 'none')}]{v}[/]" if v else "" for v in verdicts]
-        table.add_row(f"{day:%Y-%m-%d %a}", *cells, "; ".join(reasons))
+        table.add_row(label, *cells, why)
     return table
+
+
+def _line(day: date, decisions: dict[str, Decision], assets: list[str]) -> tuple[str, ...]:
+    """The verdicts by asset, then the reasons, without the date that the row names anyway."""
+    verdicts = [decisions[a].verdict if a in decisions else "" for a in assets]
+    reasons = [
+        decision.reason.removeprefix(f"{day} is ")
+        for decision in decisions.values()
+        if decision.verdict != "done" and decision.reason != NOT_DONE
+    ]
+    return (*verdicts, "; ".join(dict.fromkeys(reasons)))
