@@ -181,7 +181,7 @@ def test_plan_shows_every_day_and_launches_nothing(project: Project) -> None:
 
 
 def test_plan_as_a_table_groups_like_days(project: Project) -> None:
-    """Days with the same verdicts for the same reasons share a row, and the reason is once there."""
+    """Days with the same verdicts for the same reasons share a row, which says why once."""
     said = project.run("plan", "--from", "2024-03-28", "--to", "2024-04-03")
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in said.splitlines()]
     rows = [row for row in cells if row and row[0]]
