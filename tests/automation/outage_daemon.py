@@ -1,39 +1,38 @@
-"""Dagster's own sensor and schedule daemons at injected times, with runs executed in place."""
+"""Dagster's own daemons at injected times; runs are executed in this process."""
 
 from __future__ import annotations
 
 import logging
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from signal import Signals
+from typing import Any
 
 import dagster as dg
 import pendulum
 from dagster._core.instance.ref import InstanceRef
 from dagster._core.remote_origin import InProcessCodeLocationOrigin
 from dagster._core.remote_representation.external import RemoteSensor
-from dagster._core.test_utils import InProcessTestWorkspaceLoadTarget, freeze_time
+from dagster._core.test_utils import freeze_time
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 from dagster._core.workspace.context import WorkspaceProcessContext
+from dagster._core.workspace.load_target import InProcessWorkspaceLoadTarget
+from dagster._daemon.run_coordinator import QueuedRunCoordinatorDaemon
 from dagster._daemon.sensor import execute_sensor_iteration
 from dagster._scheduler.scheduler import launch_scheduled_runs
-from dagster._utils.error import SerializableErrorInfo
+from dagster_shared.error import SerializableErrorInfo
 from outage_definitions import ZONE
 
 _LOGGER = logging.getLogger("outages")
-#: Runs are executed where they are launched: when a tick is over, its runs have ended.
-IN_PLACE = {
+#: A run that leaves the queue is executed at once, in this process.
+EXECUTED_HERE = {
     "run_launcher": {
         "module": "dagster._core.launcher.sync_in_memory_run_launcher",
         "class": "SyncInMemoryRunLauncher",
-    },
-    "run_coordinator": {
-        "module": "dagster._core.run_coordinator",
-        "class": "DefaultRunCoordinator",
     },
 }
 
@@ -41,6 +40,11 @@ IN_PLACE = {
 def now(text: str) -> datetime:
     """An instant in New York."""
     return datetime.fromisoformat(text).replace(tzinfo=pendulum.timezone(ZONE))
+
+
+def frozen(at: datetime) -> AbstractContextManager[None]:
+    """Within it, Dagster's clock stands still at that instant."""
+    return freeze_time(at.astimezone(UTC))
 
 
 class Daemon:
@@ -53,27 +57,29 @@ class Daemon:
     def tick(
         self, at: datetime, crash: Mapping[str, Mapping[str, Signals]] | None = None
     ) -> list[str]:
-        """Let the running sensors tick once, one after another; the keys of the runs launched."""
-        with freeze_time(at.astimezone(UTC)), self._launched() as keys:
+        """Sensors tick one after another, then their runs are executed; the new run keys."""
+        with frozen(at), self._new_run_keys() as keys:
             _raise_errors(
                 execute_sensor_iteration(
                     self.workspace, _LOGGER, None, None, debug_crash_flags=crash
                 )
             )
+            self._execute_queue()
         return keys
 
     def schedule_tick(self, at: datetime) -> list[str]:
-        """Let the scheduler launch what its schedules ask for; the keys of the runs launched."""
-        with freeze_time(at.astimezone(UTC)), self._launched() as keys:
+        """Schedules tick, then their runs are executed; the new run keys."""
+        with frozen(at), self._new_run_keys() as keys:
             _raise_errors(launch_scheduled_runs(self.workspace, _LOGGER, at.astimezone(UTC), {}))
+            self._execute_queue()
         return keys
 
     def tick_all_at_once(self, at: datetime) -> list[str]:
-        """Sensors and schedules evaluate in threads of their own; the keys of the runs launched."""
-        with freeze_time(at.astimezone(UTC)), self._launched() as keys:
+        """Sensors and schedules tick in threads, then all runs are executed; the new run keys."""
+        with frozen(at), self._new_run_keys() as keys:
+            ticks: dict[str, Future[Any]] = {}
+            scheduled: dict[str, Future[Any]] = {}
             with ThreadPoolExecutor(2) as sensors, ThreadPoolExecutor(1) as schedules:
-                ticks: dict = {}
-                scheduled: dict = {}
                 _raise_errors(
                     execute_sensor_iteration(self.workspace, _LOGGER, sensors, None, ticks)
                 )
@@ -89,10 +95,13 @@ class Daemon:
                 )
             for future in ticks.values():
                 _raise_errors(future.result())
+            for future in scheduled.values():
+                future.result()
+            self._execute_queue()
         return keys
 
     def ticks(self, first: str, last: str, every: timedelta) -> list[str]:
-        """Sensor ticks from `first` to `last`, both included; the keys of the runs launched."""
+        """Sensor ticks from `first` to `last`, both included; the new run keys."""
         keys = []
         at = now(first)
         while at <= now(last):
@@ -102,7 +111,7 @@ class Daemon:
 
     def settle(self, at: str) -> list[str]:
         """Sensor ticks from `at` on, a minute apart, until one launches nothing; the run keys."""
-        launched = []
+        launched: list[str] = []
         for minute in range(10):
             new = self.tick(now(at) + timedelta(minutes=minute))
             if not new:
@@ -115,8 +124,14 @@ class Daemon:
         location = self.workspace.create_request_context().get_code_location("outages")
         return next(iter(location.get_repositories().values())).get_sensor(name)
 
+    def _execute_queue(self) -> None:
+        dequeue = QueuedRunCoordinatorDaemon(interval_seconds=1)
+        queued = dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED])
+        while self.instance.get_runs_count(queued):
+            _raise_errors(dequeue.run_iteration(self.workspace))
+
     @contextmanager
-    def _launched(self) -> Iterator[list[str]]:
+    def _new_run_keys(self) -> Iterator[list[str]]:
         before = {run.run_id for run in self.instance.get_runs()}
         keys: list[str] = []
         yield keys
@@ -141,7 +156,7 @@ def daemon_of(instance: dg.DagsterInstance, definitions: str) -> Iterator[Daemon
         ),
         location_name="outages",
     )
-    target = InProcessTestWorkspaceLoadTarget(origin)
+    target = InProcessWorkspaceLoadTarget(origin)
     with WorkspaceProcessContext(instance, target) as workspace:
         yield Daemon(instance, workspace)
 

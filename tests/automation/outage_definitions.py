@@ -67,7 +67,8 @@ def returns(context: dg.AssetExecutionContext, quotes: pd.DataFrame) -> pd.DataF
     """The difference to the workday before, for each workday of the run that has one."""
     quotes["value"] = quotes["value"].diff().fillna(0.0)
     wanted = {date.fromisoformat(key) for key in context.partition_keys}
-    return quotes[quotes["date"].dt.date.isin(wanted)]
+    made: pd.DataFrame = quotes[quotes["date"].dt.date.isin(wanted)]
+    return made
 
 
 def _definitions(
