@@ -236,11 +236,6 @@ def test_killed_after_queueing_and_down_for_days(instance: dg.DagsterInstance) -
     assert_once(instance, BEFORE)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a run that was created and never launched counts as in flight for ever once its tick"
-    " is a day old and Dagster does not resume it",
-)
 def test_killed_before_launching_and_down_for_days(instance: dg.DagsterInstance) -> None:
     """A run that was created and never launched does not hold its day back for ever."""
     kill_at("RUN_CREATED", instance, "2024-12-17T12:00")

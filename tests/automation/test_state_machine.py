@@ -264,7 +264,6 @@ def machine() -> Iterator[Events]:
     events.instance.dispose()
 
 
-@pytest.mark.xfail(strict=True, reason="only the newest run of a day is looked at")
 def test_an_older_run_in_flight_holds_its_day(machine: Events) -> None:
     """Of two runs of a day the newer fails: the older one still has the day."""
     machine.launch(MONDAY, {RATES}, {})
@@ -273,7 +272,6 @@ def test_an_older_run_in_flight_holds_its_day(machine: Events) -> None:
     assert machine.verdicts(machine.plan(retry_failed=1))[RATES, MONDAY] == "in_flight"
 
 
-@pytest.mark.xfail(strict=True, reason="Dagster wipes the planned events as well")
 def test_a_run_in_flight_holds_its_day_after_a_wipe(machine: Events) -> None:
     """An asset is wiped while a run of it goes on: that run still has its day."""
     machine.launch(MONDAY, {RATES}, {})

@@ -16,6 +16,7 @@ from workday_assets.automation.recorded import (
     Recorded,
     read_recorded,
     runs_of_materializations,
+    unfinished_runs,
 )
 from workday_assets.errors import InvalidInputError
 from workday_assets.partitions import WorkdayPartitionsDefinition
@@ -83,12 +84,13 @@ class WorkdayGraph:
                     f"assets={key.to_user_string()} is not partitioned by a"
                     f" WorkdayPartitionsDefinition ({graph.get(key).partitions_def}); leave it out."
                 )
+        unfinished = unfinished_runs(instance)
         known: dict[dg.AssetKey, WorkdayAsset] = {}
         for key in graph.toposorted_asset_keys:
             if key in selected or any(child in selected for child in graph.get(key).child_keys):
                 definition = graph.get(key).partitions_def
                 if isinstance(definition, WorkdayPartitionsDefinition):
-                    recorded = read_recorded(instance, key, definition)
+                    recorded = read_recorded(instance, key, definition, unfinished)
                     workday, others = self._parents(key)
                     known[key] = WorkdayAsset(key, definition, workday, others, recorded)
         formats = {asset.partitions_def.fmt for asset in known.values()}

@@ -6,47 +6,74 @@ would count as in flight.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
+from workday_assets.automation.recorded import NEVER_LAUNCHED_TAG
 from workday_assets.automation.requests import BACKFILL_TRIGGER, TRIGGER_TAG
 from workday_assets.storage.event_log import WorkdayEventLogStorage
 
 #: A run that has said something so recently is left alone.
 GRACE = timedelta(seconds=60)
+#: Dagster's daemon resumes an interrupted tick, and launches its runs, for a day.
+RESUMED_WITHIN = timedelta(days=1, hours=1)
 
 
 def fail_orphans(
     instance: dg.DagsterInstance, as_of: datetime, grace: timedelta = GRACE
 ) -> list[str]:
-    """Report as failed every started run that no process executes; their ids.
+    """Report as failed every run that nobody executes and nobody will; their ids.
 
-    So are runs that `workday-assets backfill` created and did not live to start. Only runs on this
-    package's event log are known to be executed or not; elsewhere none is failed.
+    These are started runs without a process, on this package's event log, which alone knows; runs
+    that `workday-assets backfill` created and did not live to start; and runs of this package's
+    triggers that the daemon created and, killed and away for a day, will not launch any more.
 
     Args:
         instance: where the runs are recorded.
         as_of: "now", aware.
-        grace: a run that has said something so recently is left alone, and so are all while the
-            database server has not been up for so long.
+        grace: a run that has said something so recently is left alone, and so are started ones
+            while the database server has not been up for so long.
     """
-    storage = instance.event_log_storage
-    if not isinstance(storage, WorkdayEventLogStorage):
-        return []
     status = dg.DagsterRunStatus
-    started = dg.RunsFilter(statuses=[status.STARTED, status.CANCELING])
-    created = dg.RunsFilter(statuses=[status.NOT_STARTED], tags={TRIGGER_TAG: BACKFILL_TRIGGER})
-    runs = [*instance.get_runs(started), *instance.get_runs(created)]
-    if not runs or storage.server_age() < grace:
+    created = [
+        run
+        for run in instance.get_runs(dg.RunsFilter(statuses=[status.NOT_STARTED]))
+        if TRIGGER_TAG in run.tags
+    ]
+    silent = {run.run_id: as_of - _last_event(instance, run) for run in created}
+    failed = [run for run in created if silent[run.run_id] > RESUMED_WITHIN]
+    storage = instance.event_log_storage
+    if isinstance(storage, WorkdayEventLogStorage):
+        failed += _without_process(instance, storage, created, as_of, grace)
+    for run in {run.run_id: run for run in failed}.values():
+        if run.status == status.NOT_STARTED:
+            instance.add_run_tags(run.run_id, {NEVER_LAUNCHED_TAG: "true"})
+        instance.report_run_failed(run, "No process executes this run, and none will.")
+    return sorted({run.run_id for run in failed})
+
+
+def _without_process(
+    instance: dg.DagsterInstance,
+    storage: WorkdayEventLogStorage,
+    created: Sequence[dg.DagsterRun],
+    as_of: datetime,
+    grace: timedelta,
+) -> list[dg.DagsterRun]:
+    """Started runs, and `created` ones of the command line, that no process executes."""
+    status = dg.DagsterRunStatus
+    suspects = [
+        *instance.get_runs(dg.RunsFilter(statuses=[status.STARTED, status.CANCELING])),
+        *(run for run in created if run.tags[TRIGGER_TAG] == BACKFILL_TRIGGER),
+    ]
+    if not suspects or storage.server_age() < grace:
         return []
-    failed = []
-    for run in runs:
-        silent = as_of - _last_event(instance, run) > grace
-        if silent and not storage.is_executing(run.run_id):
-            instance.report_run_failed(run, "The process that executed this run is gone.")
-            failed.append(run.run_id)
-    return failed
+    return [
+        run
+        for run in suspects
+        if as_of - _last_event(instance, run) > grace and not storage.is_executing(run.run_id)
+    ]
 
 
 def _last_event(instance: dg.DagsterInstance, run: dg.DagsterRun) -> datetime:

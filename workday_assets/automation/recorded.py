@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -13,9 +14,17 @@ import sqlalchemy
 from dagster._core.storage.dagster_run import FINISHED_STATUSES
 from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
 from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
-from dagster._core.storage.tags import RUN_KEY_TAG
+from dagster._core.storage.tags import (
+    ASSET_PARTITION_RANGE_END_TAG,
+    ASSET_PARTITION_RANGE_START_TAG,
+    PARTITION_NAME_TAG,
+    RUN_KEY_TAG,
+)
 
 from workday_assets.partitions import WorkdayPartitionsDefinition
+
+#: A run that was failed because it was never launched carries this tag: nothing was tried.
+NEVER_LAUNCHED_TAG = "workday/never_launched"
 
 
 @dataclass(frozen=True)
@@ -41,8 +50,17 @@ def read_recorded(
     instance: dg.DagsterInstance,
     asset_key: dg.AssetKey,
     partitions_def: WorkdayPartitionsDefinition,
+    unfinished: Sequence[dg.DagsterRun] = (),
 ) -> Recorded:
-    """Read the state of `asset_key`, whoever launched its runs."""
+    """Read the state of `asset_key`, whoever launched its runs.
+
+    Args:
+        instance: where it is recorded.
+        asset_key: the asset.
+        partitions_def: its workdays.
+        unfinished: all runs that have not ended, see `unfinished_runs`: the events tell only the
+            newest run of a day, and nothing of the runs of an asset that was wiped.
+    """
     storage = instance.event_log_storage
     event = dg.DagsterEventType
     made = storage.get_latest_storage_id_by_partition(asset_key, event.ASSET_MATERIALIZATION)
@@ -50,17 +68,18 @@ def read_recorded(
         asset_key, event.ASSET_MATERIALIZATION_PLANNED
     )
     day = partitions_def.day
+    in_flight = _days_of(unfinished, asset_key, partitions_def)
     materialized = {day(key): number for key, number in made.items()}
     planned_days = {day(key): number for key, number in planned.items()}
     replanned = {key: made[key] for key in made if planned.get(key, 0) > made[key]}
     planned_days |= {day(k): n for k, n in _planned_before(instance, asset_key, replanned).items()}
     if all(number < made.get(key, 0) for key, number in planned.items()):
-        return Recorded(materialized, planned_days)
+        return Recorded(materialized, planned_days, in_flight)
     attempts = storage.get_latest_asset_partition_materialization_attempts_without_materializations(
         asset_key
     )
     finished = _finished_runs(instance, {run_id for run_id, _ in attempts.values()})
-    in_flight = {
+    in_flight |= {
         day(key): run_id
         for key, (run_id, _) in attempts.items()
         if run_id in finished and not finished[run_id]
@@ -68,6 +87,30 @@ def read_recorded(
     ended = {key: made.get(key, 0) for key, (run, _) in attempts.items() if finished.get(run)}
     failed = {day(key): n for key, n in _attempts(instance, asset_key, ended).items()}
     return Recorded(materialized, planned_days, in_flight, failed)
+
+
+def unfinished_runs(instance: dg.DagsterInstance) -> Sequence[dg.DagsterRun]:
+    """The runs that have not ended."""
+    statuses = [status for status in dg.DagsterRunStatus if status not in FINISHED_STATUSES]
+    return instance.get_runs(dg.RunsFilter(statuses=statuses))
+
+
+def _days_of(
+    runs: Sequence[dg.DagsterRun],
+    asset_key: dg.AssetKey,
+    partitions_def: WorkdayPartitionsDefinition,
+) -> dict[date, str]:
+    """By day, the run of `runs` that will make it; runs of whole jobs are known by events alone."""
+    found: dict[date, str] = {}
+    for run in runs:
+        first = run.tags.get(ASSET_PARTITION_RANGE_START_TAG, run.tags.get(PARTITION_NAME_TAG))
+        last = run.tags.get(ASSET_PARTITION_RANGE_END_TAG, first)
+        if first is None or last is None or asset_key not in (run.asset_selection or ()):
+            continue
+        with suppress(ValueError):  # a key of another format is not one of our days
+            keys = partitions_def.get_partition_keys_in_range(dg.PartitionKeyRange(first, last))
+            found |= {partitions_def.day(key): run.run_id for key in keys}
+    return found
 
 
 def next_run_number(instance: dg.DagsterInstance, tags: Mapping[str, str]) -> int:
@@ -152,5 +195,13 @@ def _attempts(
         key = record.partition_key
         if key is not None and record.storage_id > since[key]:
             runs_of[key].add(record.run_id)
-    finished = _finished_runs(instance, set().union(*runs_of.values()))
-    return {key: sum(finished.get(run, False) for run in runs) for key, runs in runs_of.items()}
+    run_ids = sorted(set().union(*runs_of.values()))
+    runs = instance.get_runs(dg.RunsFilter(run_ids=run_ids)) if run_ids else []
+    tried = {
+        run.run_id
+        for run in runs
+        if run.status in FINISHED_STATUSES and NEVER_LAUNCHED_TAG not in run.tags
+    }
+    # A day of which nothing was tried is not failed: it is asked for again.
+    counts = {key: len(found & tried) for key, found in runs_of.items()}
+    return {key: count for key, count in counts.items() if count}
