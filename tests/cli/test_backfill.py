@@ -152,8 +152,8 @@ def test_why_a_closed_day(project: Project) -> None:
     """A holiday is named, with the workdays around it."""
     said = project.run("why", "2026-04-03")
     assert said.splitlines()[:2] == [
-        "2026-04-03 (Friday) is closed in XECB: Good Friday.",
-        "The workdays around it: 2026-04-02, 2026-04-07.",
+        "2026-04-03, a Friday, is closed in XECB: Good Friday.",
+        "Nearest workdays: 2026-04-02 and 2026-04-07.",
     ]
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from datetime import date
+from collections.abc import Iterator
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from workday_assets.cli.options import DateType, json_option
 from workday_assets.errors import ClosedDayError
@@ -31,7 +30,9 @@ def why(day: date, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(answer, indent=2))
     else:
-        _print(answer, Console())
+        for sentence in sentences(answer):
+            click.echo(sentence)
+        click.echo(f"({answer['instance']})")
 
 
 def _answer(project: Project, day: date) -> dict[str, Any]:
@@ -101,20 +102,32 @@ def _runs(project: Project, key: dg.AssetKey, day: date) -> dict[str, Any]:
     return {"run": planned[0].run_id, "run_status": run.status.value if run else "deleted"}
 
 
-def _print(answer: dict[str, Any], console: Console) -> None:
-    day = f"{answer['date']} ({answer['weekday']})"
+def sentences(answer: dict[str, Any]) -> Iterator[str]:
+    """The answer as a colleague would give it."""
+    day, calendar = f"{answer['date']}, a {answer['weekday']},", answer["calendar"]
     if not answer["workday"]:
-        console.print(f"{day} is closed in {answer['calendar']}: {answer['reason']}.")
-        console.print(f"The workdays around it: {', '.join(answer['neighbours'])}.")
+        yield f"{day} is closed in {calendar}: {answer['reason']}."
+        yield f"Nearest workdays: {_listed(answer['neighbours'])}."
         return
-    start, end = answer["interval"]
-    console.print(f"{day} is a workday of {answer['calendar']}.")
-    console.print(f"Interval: {start} to {end} (end excluded).")
-    console.print(f"It may run from {answer['run_after']} on.")
-    console.print(answer["instance"], highlight=False, soft_wrap=True)
-    table = Table("asset", "verdict", "why", "newest run")
+    start, end = map(_local, answer["interval"])
+    yield (
+        f"{day} is a workday of {calendar}: its interval is {start} to {end} {answer['timezone']},"
+        f" and it may run from {_local(answer['run_after'])} on."
+    )
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in answer["assets"]:
-        run = f"{row['run'][:8]} {row['run_status']}" if row["run"] else "none"
-        table.add_row(row["asset"], row["verdict"], row["reason"], run)
-    console.print(table)
-    console.print(answer["next"], highlight=False)
+        groups.setdefault((row["verdict"], row["reason"]), []).append(row)
+    for (verdict, reason), rows in groups.items():
+        names = _listed([row["asset"] for row in rows])
+        runs = dict.fromkeys(f"{r['run'][:8]}, {r['run_status']}" for r in rows if r["run"])
+        newest = f" (newest run {_listed(list(runs))})" if runs else ""
+        yield f"{names}: {verdict.replace('_', ' ')}; {reason}{newest}."
+    yield answer["next"]
+
+
+def _local(instant: str) -> str:
+    return f"{datetime.fromisoformat(instant):%Y-%m-%d %H:%M}"
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
