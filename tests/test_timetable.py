@@ -217,6 +217,16 @@ def test_summary_names_calendar_time_and_zone() -> None:
     assert table.summary == "after each XMAS workday, at 08:00 Europe/Berlin"
 
 
+def test_description_names_interval_run_time_and_bounds() -> None:
+    """The description says what the summary leaves out."""
+    table = WorkdayTimetable(XMAS, "Europe/Berlin", time(8), "workday")
+    assert table.description == (
+        "One data interval per workday of calendar XMAS, from the first instant of its date to that"
+        " of the next date in Europe/Berlin; it may run on the workday after each XMAS workday, at"
+        " 08:00 Europe/Berlin. The calendar covers 2024-12-01 to 2025-01-31, both included."
+    )
+
+
 def test_json_round_trip_gives_an_equal_timetable() -> None:
     """A timetable survives JSON, its calendar with days and reasons included."""
     table = WorkdayTimetable(XMAS, "Europe/Berlin", time(8), "workday")

@@ -86,7 +86,8 @@ def plan_assets(
     materialized or requested for the same day, hence in the same run. Upstream days that the
     policy would leave out but a due day needs are warm-up: they are requested too. A materialized
     day whose upstream was materialized again is due as well, whatever its age: corrections
-    propagate, once.
+    propagate, once. A day that was never made is left to the policy, also when its upstream lands
+    late: otherwise a new or wiped child would fill its whole history against its policy.
 
     Args:
         graph: the asset graph that holds `keys`.
