@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from support.ecb import read_history
-from support.processes import wait_until_stopped
+from support.processes import wait_until, wait_until_stopped
 
 REPOSITORY = Path(__file__).parents[2]
 HISTORY = read_history()
@@ -27,19 +27,20 @@ class Project:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.environment = {
+            **os.environ,
+            "WORKDAY_ASSETS_HOME": str(root),
+            "WORKDAY_ASSETS_POSTGRES_URL": "",
+            "DAGSTER_HOME": "",
+            "COLUMNS": "200",
+        }
 
     def run(self, *words: str, code: int = 0) -> str:
         """What the command prints, error output included; its exit code must be `code`."""
         done = subprocess.run(
             [str(Path(sys.executable).with_name("workday-assets")), *words],
             cwd=REPOSITORY,
-            env={
-                **os.environ,
-                "WORKDAY_ASSETS_HOME": str(self.root),
-                "WORKDAY_ASSETS_POSTGRES_URL": "",
-                "DAGSTER_HOME": "",
-                "COLUMNS": "200",
-            },
+            env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -112,6 +113,22 @@ def test_a_failure_is_told_and_the_exit_code_is_1(project: Project) -> None:
     (project.root / "data" / "ecb" / "usd_crosses").unlink()
     project.run("backfill", "--from", WEEK[0], "--to", WEEK[0])
     assert project.files("usd_crosses") == [WEEK[0]]
+
+
+def test_a_killed_backfill_is_resumed_at_once(project: Project) -> None:
+    """After `kill -9` in mid-run the same command makes what is missing, without waiting."""
+    command = str(Path(sys.executable).with_name("workday-assets"))
+    words = [command, "backfill", "--from", "1999-01-04", "--to", "2010-12-31"]
+    with subprocess.Popen(
+        words, cwd=REPOSITORY, env=project.environment, stdout=subprocess.DEVNULL
+    ) as killed:
+        wait_until(lambda: len(project.files("reference_rates")) > 100, "files are written")
+        killed.kill()
+    said = project.run("backfill", "--from", "2005-12-01", "--to", "2005-12-06")
+    assert "has not ended" not in said
+    assert [day for day in project.files("returns") if day.startswith("2005-12")] == [
+        *("2005-12-01", "2005-12-02", "2005-12-05", "2005-12-06"),
+    ]
 
 
 REFUSED = [

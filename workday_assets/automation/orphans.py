@@ -22,7 +22,11 @@ RESUMED_WITHIN = timedelta(days=1, hours=1)
 
 
 def fail_orphans(
-    instance: dg.DagsterInstance, as_of: datetime, grace: timedelta = GRACE
+    instance: dg.DagsterInstance,
+    as_of: datetime,
+    *,
+    silence: timedelta = GRACE,
+    uptime: timedelta = GRACE,
 ) -> list[str]:
     """Report as failed every run that nobody executes and nobody will; their ids.
 
@@ -33,8 +37,9 @@ def fail_orphans(
     Args:
         instance: where the runs are recorded.
         as_of: "now", aware.
-        grace: a run that has said something so recently is left alone, and so are started ones
-            while the database server has not been up for so long.
+        silence: a run that has said something so recently is left alone.
+        uptime: so are started ones while the database server has not been up for so long: its
+            restart took all locks, and living processes take them again.
     """
     status = dg.DagsterRunStatus
     created = [
@@ -46,7 +51,7 @@ def fail_orphans(
     failed = [run for run in created if silent[run.run_id] > RESUMED_WITHIN]
     storage = instance.event_log_storage
     if isinstance(storage, WorkdayEventLogStorage):
-        failed += _without_process(instance, storage, created, as_of, grace)
+        failed += _without_process(instance, storage, created, as_of, silence, uptime)
     for run in {run.run_id: run for run in failed}.values():
         if run.status == status.NOT_STARTED:
             instance.add_run_tags(run.run_id, {NEVER_LAUNCHED_TAG: "true"})
@@ -59,7 +64,8 @@ def _without_process(
     storage: WorkdayEventLogStorage,
     created: Sequence[dg.DagsterRun],
     as_of: datetime,
-    grace: timedelta,
+    silence: timedelta,
+    uptime: timedelta,
 ) -> list[dg.DagsterRun]:
     """Started runs, and `created` ones of the command line, that no process executes."""
     status = dg.DagsterRunStatus
@@ -67,12 +73,12 @@ def _without_process(
         *instance.get_runs(dg.RunsFilter(statuses=[status.STARTED, status.CANCELING])),
         *(run for run in created if run.tags[TRIGGER_TAG] == BACKFILL_TRIGGER),
     ]
-    if not suspects or storage.server_age() < grace:
+    if not suspects or storage.server_age() < uptime:
         return []
     return [
         run
         for run in suspects
-        if as_of - _last_event(instance, run) > grace and not storage.is_executing(run.run_id)
+        if as_of - _last_event(instance, run) > silence and not storage.is_executing(run.run_id)
     ]
 
 

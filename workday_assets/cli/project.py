@@ -18,8 +18,10 @@ from workday_assets.ecb.jobs import POLICY, RETRY_FAILED, WORKDAY_ASSETS
 from workday_assets.storage.state import find_instance
 from workday_assets.timetable import WorkdayTimetable
 
-#: A person who starts a command again after a crash does not wait as long as a sensor does.
-_GRACE = timedelta(seconds=2)
+#: A person who starts a command again after a crash does not wait as long as a sensor does. The
+#: embedded server, stopped after its last user, may just have been started for this command.
+_SILENCE = timedelta(seconds=1)
+_UPTIME = timedelta(0)
 
 
 @dataclass(frozen=True)
@@ -64,5 +66,5 @@ def open_project() -> Iterator[Project]:
     with location.open() as instance:
         repository = defs.get_repository_def()
         now = pendulum.now("UTC")
-        fail_orphans(instance, now, _GRACE)
+        fail_orphans(instance, now, silence=_SILENCE, uptime=_UPTIME)
         yield Project(instance, location.describe(), repository, TIMETABLE, SOURCE, now)
