@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from support.dev import Dev
-from support.processes import wait_until, wait_until_stopped
+from support.processes import wait_until
+from support.projects import dev_starter, temporary_project
 
 from workday_assets.storage.state import find_instance
 
-REPOSITORY = Path(__file__).parents[2]
 DEFINITIONS = """
 import time
 from datetime import UTC, datetime, timedelta
@@ -59,36 +57,22 @@ STATUS = """{ assetNodes { assetKey { path } partitionStats {
 @pytest.fixture
 def project(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A project with ten places for runs, and nothing else than the definitions above."""
-    for variable in ("DAGSTER_HOME", "WORKDAY_ASSETS_HOME", "WORKDAY_ASSETS_POSTGRES_URL"):
-        monkeypatch.delenv(variable, raising=False)
-    with tempfile.TemporaryDirectory() as name:
-        path = Path(name).resolve()
-        path.chmod(0o755)
-        config = (REPOSITORY / "dagster.yaml").read_text()
+    with temporary_project(monkeypatch) as path:
+        config = (path / "dagster.yaml").read_text()
         assert "max_concurrent_runs: 4" in config
         (path / "dagster.yaml").write_text(
             config.replace("max_concurrent_runs: 4", "max_concurrent_runs: 10")
         )
         (path / "slow_definitions.py").write_text(DEFINITIONS)
         (path / "workspace.yaml").write_text("load_from:\n  - python_module: slow_definitions\n")
-        monkeypatch.chdir(path)
         yield path
-        wait_until_stopped(path)
-        shutil.rmtree(path / ".workday_assets", ignore_errors=True)
 
 
 @pytest.fixture
 def start_dev(project: Path) -> Iterator[Callable[[], Dev]]:
     """Starts `dagster dev` in the project."""
-    started: list[Dev] = []
-
-    def start() -> Dev:
-        started.append(Dev(project))
-        return started[-1]
-
-    yield start
-    for dev in started:
-        dev.kill()
+    with dev_starter(project) as start:
+        yield start
 
 
 def materialized(dev: Dev) -> dict[str, int]:

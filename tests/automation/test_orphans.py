@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
 import pytest
-from support.processes import wait_until, wait_until_stopped
+from support.processes import wait_until
+from support.projects import temporary_project
 
 from workday_assets.automation.orphans import GRACE, fail_orphans
 from workday_assets.storage.state import find_instance
-
-REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.fixture
 def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The current folder: a project with this repository's `dagster.yaml`."""
-    for variable in ("DAGSTER_HOME", "WORKDAY_ASSETS_HOME", "WORKDAY_ASSETS_POSTGRES_URL"):
-        monkeypatch.delenv(variable, raising=False)
-    with tempfile.TemporaryDirectory() as name:
-        path = Path(name).resolve()
-        path.chmod(0o755)
-        shutil.copy(REPOSITORY / "dagster.yaml", path)
-        monkeypatch.chdir(path)
+    with temporary_project(monkeypatch) as path:
         yield path
-        wait_until_stopped(path)
 
 
 def statuses(instance: dg.DagsterInstance) -> list[dg.DagsterRunStatus]:

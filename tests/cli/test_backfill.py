@@ -7,7 +7,6 @@ import math
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -15,9 +14,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from support.ecb import read_history
-from support.processes import wait_until, wait_until_stopped
+from support.processes import wait_until
+from support.projects import REPOSITORY, temporary_folder
 
-REPOSITORY = Path(__file__).parents[2]
 HISTORY = read_history()
 WEEK = ["2026-10-26", "2026-10-27", "2026-10-28", "2026-10-29", "2026-10-30"]
 
@@ -57,11 +56,8 @@ class Project:
 @pytest.fixture
 def project() -> Iterator[Project]:
     """A fresh state root; at the end no server is left in it."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder).resolve()
-        path.chmod(0o755)
+    with temporary_folder() as path:
         yield Project(path / "state")
-        wait_until_stopped(path)
 
 
 def test_a_week_with_its_warm_up(project: Project) -> None:

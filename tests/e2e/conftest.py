@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from support.dev import Dev
-from support.processes import wait_until_stopped
-
-REPOSITORY = Path(__file__).parents[2]
+from support.projects import dev_starter, temporary_project
 
 
 @pytest.fixture(scope="session")
 def project() -> Iterator[Path]:
     """A fresh project folder, as a clone has it, with its own state root."""
-    for variable in ("DAGSTER_HOME", "WORKDAY_ASSETS_HOME", "WORKDAY_ASSETS_POSTGRES_URL"):
-        os.environ.pop(variable, None)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder).resolve()
-        path.chmod(0o755)
-        for name in ("dagster.yaml", "workspace.yaml"):
-            shutil.copy(REPOSITORY / name, path)
+    with (
+        pytest.MonkeyPatch.context() as monkeypatch,
+        temporary_project(monkeypatch, "workspace.yaml") as path,
+    ):
         yield path
-        wait_until_stopped(path)
 
 
 @pytest.fixture(scope="session")
-def dev(project: Path) -> Iterator[list[Dev]]:
+def start_dev(project: Path) -> Iterator[Callable[[], Dev]]:
+    """Starts `dagster dev` in the project."""
+    with dev_starter(project) as start:
+        yield start
+
+
+@pytest.fixture(scope="session")
+def dev(start_dev: Callable[[], Dev]) -> list[Dev]:
     """The running `dagster dev`: the last of the list, so that a test can start it again."""
-    started = [Dev(project)]
-    yield started
-    for each in started:
-        each.kill()
+    return [start_dev()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -157,13 +157,13 @@ def test_sensor_page_says_why_nothing_runs(materialized: Dev, browser_page: Page
 
 
 def test_a_restart_keeps_everything_and_runs_nothing_twice(
-    materialized: Dev, dev: list[Dev], project: Path
+    materialized: Dev, dev: list[Dev], start_dev: Callable[[], Dev]
 ) -> None:
     """After Ctrl-C and a new start the same runs are there, and new ticks ask for nothing."""
     before = materialized.runs()
     newest = ticks(materialized)[0]["timestamp"]
     materialized.interrupt()
-    dev.append(Dev(project))
+    dev.append(start_dev())
     wait_until(
         lambda: any(tick["timestamp"] > newest + 30 for tick in ticks(dev[-1])[:1]),
         "a tick after the restart",

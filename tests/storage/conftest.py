@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from support.processes import User, wait_until_stopped
-
-REPOSITORY = Path(__file__).parents[2]
-VARIABLES = ("DAGSTER_HOME", "WORKDAY_ASSETS_HOME", "WORKDAY_ASSETS_POSTGRES_URL")
+from support.processes import User
+from support.projects import REPOSITORY, VARIABLES, temporary_folder
 
 
 @pytest.fixture(autouse=True)
@@ -23,20 +20,15 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """A temporary folder outside pytest's.
-
-    Every pytest session closes its common folder to other users, and the server of a test that
-    runs as root is another user.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(folder).resolve()
+    """A temporary folder outside pytest's; at the end no server is left in it."""
+    with temporary_folder() as path:
+        yield path
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Iterator[Path]:
-    """A state root that does not exist yet; at the end no server is left in it."""
-    yield tmp_path / "root"
-    wait_until_stopped(tmp_path)
+def root(tmp_path: Path) -> Path:
+    """A state root that does not exist yet."""
+    return tmp_path / "root"
 
 
 @pytest.fixture
@@ -58,11 +50,10 @@ def start_user(root: Path) -> Iterator[Callable[..., User]]:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder: a project with this repository's `dagster.yaml` and nothing else."""
     folder = tmp_path / "project"
     folder.mkdir()
     shutil.copy(REPOSITORY / "dagster.yaml", folder)
     monkeypatch.chdir(folder)
-    yield folder
-    wait_until_stopped(tmp_path)
+    return folder

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.dev import Dev
 from support.processes import wait_until_stopped
+from support.projects import dev_starter
 
 from workday_assets.storage.state import find_instance
 
@@ -35,15 +36,8 @@ def start_dev(project: Path) -> Iterator[Callable[[], Dev]]:
     """Starts `dagster dev` in the project, with one job that a sensor starts once."""
     (project / "tiny_definitions.py").write_text(DEFINITIONS)
     (project / "workspace.yaml").write_text("load_from:\n  - python_module: tiny_definitions\n")
-    started: list[Dev] = []
-
-    def start() -> Dev:
-        started.append(Dev(project))
-        return started[-1]
-
-    yield start
-    for dev in started:
-        dev.kill()
+    with dev_starter(project) as start:
+        yield start
 
 
 def test_runs_and_logs_outlive_kill_and_ctrl_c(project: Path, start_dev: Callable[[], Dev]) -> None:
