@@ -72,7 +72,7 @@ def servers(folder: Path) -> list[psutil.Process]:
     """The processes of Postgres that work somewhere below a folder."""
     found = []
     for process in psutil.process_iter(["name"]):
-        with suppress(psutil.Error):
+        with suppress(psutil.Error, FileNotFoundError):  # it may end while it is looked at
             if process.info["name"] == "postgres" and Path(process.cwd()).is_relative_to(folder):
                 found.append(process)
     return found

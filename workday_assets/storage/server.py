@@ -214,7 +214,7 @@ def _is_served(pgdata: Path) -> bool:
             try:
                 if process.cwd() == folder:
                     return True
-            except (psutil.AccessDenied, psutil.NoSuchProcess):
+            except (psutil.AccessDenied, psutil.NoSuchProcess, FileNotFoundError):
                 continue  # another user's, whose folder cannot be this one, or gone meanwhile
     return False
 
