@@ -16,7 +16,7 @@ from workday_assets.timetable import DataInterval, TimeRestriction, WorkdayTimet
 if TYPE_CHECKING:
     from workday_assets.automation.schedules import build_workday_schedule
     from workday_assets.automation.sensors import build_interval_sensor
-    from workday_assets.mappings import previous_workday, trailing_workdays
+    from workday_assets.mappings import previous_workday, rollup, trailing_workdays
     from workday_assets.partitions import WorkdayPartitionsDefinition
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "build_workday_schedule",
     "plan_intervals",
     "previous_workday",
+    "rollup",
     "trailing_workdays",
 ]
 
@@ -38,6 +39,7 @@ _LAZY = {
     "build_interval_sensor": "workday_assets.automation.sensors",
     "build_workday_schedule": "workday_assets.automation.schedules",
     "previous_workday": "workday_assets.mappings",
+    "rollup": "workday_assets.mappings",
     "trailing_workdays": "workday_assets.mappings",
 }
 

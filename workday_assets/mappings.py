@@ -31,6 +31,15 @@ def trailing_workdays(n: int) -> dg.TimeWindowPartitionMapping:
     return _offsets(1 - n, 0)
 
 
+def rollup() -> dg.TimeWindowPartitionMapping:
+    """A week, month, quarter or year needs the workdays inside it, and no other.
+
+    A period without a workday needs nothing. Exact in runs and in this package's decisions; what
+    the webserver and the daemon believe of it is another matter, see `docs/host-differences.md`.
+    """
+    return _offsets(0, 0)
+
+
 def _offsets(start: int, end: int) -> dg.TimeWindowPartitionMapping:
     with warnings.catch_warnings():
         # Without this beta option the first partitions, whose offsets reach before the start,

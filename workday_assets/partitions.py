@@ -220,6 +220,26 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
             )
         return self._keys[bisect_left(self._days, first) : bisect_right(self._days, last)]
 
+    def get_partition_key_for_timestamp(self, timestamp: float, end_closed: bool = False) -> str:
+        """The key at an instant; on a closed day the next one, of an instant that ends the one before.
+
+        The base class answers with the workday before for both, so that a month that begins on a
+        closed day would also be fed by the last workday of the month before. Roll-ups are exact
+        with this one; the host, which has the base class, keeps its answer.
+
+        Args:
+            timestamp: seconds since the epoch.
+            end_closed: whether the instant ends a window: midnight then belongs to the day before.
+        """
+        if end_closed:
+            index = bisect_left(self._starts, timestamp) - 1
+        else:
+            index = bisect_right(self._ends, timestamp)
+        inside = self.start_timestamp <= timestamp and timestamp <= self._ends[-1]
+        if inside and 0 <= index < len(self._keys):
+            return self._keys[index]
+        return str(super().get_partition_key_for_timestamp(timestamp, end_closed))
+
     def _require_open(self, partition_key: str) -> None:
         day = self.day(partition_key)
         if self.first_date <= day <= self.last_date and not self.calendar.is_workday(day):
