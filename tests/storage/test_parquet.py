@@ -100,9 +100,11 @@ def read(
     *,
     asset: Sequence[str] = ("ecb", "rates"),
     partitions: dg.PartitionsDefinition[Any] = WEEKDAYS,
+    lenient: bool = False,
 ) -> pd.DataFrame:
     """Load the keys, first to last, as an input."""
     context = dg.build_input_context(
+        definition_metadata={"allow_missing_partitions": lenient},
         asset_key=list(asset),
         asset_partitions_def=partitions,
         asset_partition_key_range=dg.PartitionKeyRange(keys[0], keys[-1]),
@@ -240,6 +242,45 @@ def test_missing_upstream_file_is_named(tmp_path: Path) -> None:
         "asset ecb/rates, partition 2026-10-23: it is needed and not stored; materialize it first"
         f" ({path})."
     )
+
+
+def test_missing_files_are_left_out_where_the_input_allows_it(tmp_path: Path) -> None:
+    """A lenient input has the rows that are there, and names the keys that are not."""
+    write(tmp_path, table(ROWS[2]), ["2026-10-26"])
+    lenient = read(tmp_path, ["2026-10-23", "2026-10-27"], lenient=True)
+    pd.testing.assert_frame_equal(lenient, table(ROWS[2]))
+    assert lenient.attrs == {"missing_partitions": ["2026-10-23", "2026-10-27"]}
+    assert read(tmp_path, ["2026-10-26"], lenient=True).attrs == {"missing_partitions": []}
+
+
+def test_unreadable_file_is_named_although_missing_ones_are_allowed(tmp_path: Path) -> None:
+    """A file that is there and broken is a fault, never a missing day."""
+    write(tmp_path, table(ROWS[2]), ["2026-10-26"])
+    (tmp_path / "ecb" / "rates" / "2026-10-26.parquet").write_bytes(b"PAR1")
+    with pytest.raises(UnreadablePartitionError, match="partition 2026-10-26"):
+        read(tmp_path, ["2026-10-26"], lenient=True)
+
+
+def test_output_can_be_about_some_of_the_keys(tmp_path: Path) -> None:
+    """Only the keys that an output names get a file and a record; the attribute is not stored."""
+    rows = table(*ROWS[:2])
+    rows.attrs["made_partitions"] = ["2026-10-23"]
+    result = run([rates_asset(rows)], tmp_path, "2026-10-23", "2026-10-27")
+    made = result.asset_materializations_for_node("ecb__rates")
+    assert [event.partition for event in made] == ["2026-10-23"]
+    folder = tmp_path / "ecb" / "rates"
+    assert sorted(stored(folder)) == ["2026-10-23.parquet"]
+    assert pd.read_parquet(folder / "2026-10-23.parquet").attrs == {}
+
+
+@pytest.mark.parametrize("named", [[], ["2026-10-30"]], ids=["none", "not-asked-for"])
+def test_output_about_other_keys_is_refused(named: list[str], tmp_path: Path) -> None:
+    """An output names some of its run's keys; with none to make, there is no output to store."""
+    rows = table()
+    rows.attrs["made_partitions"] = named
+    with pytest.raises(InvalidInputError, match=r"attrs\['made_partitions'\]=.*of this run"):
+        run([rates_asset(rows)], tmp_path, "2026-10-23", "2026-10-27")
+    assert list(tmp_path.rglob("*")) == []
 
 
 def test_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:

@@ -27,6 +27,11 @@ from workday_assets.storage.files import get_file, put_files
 _THREADS = 8
 _SCHEMA = "dagster/column_schema"
 _COLUMN = "partition_column"
+_ALLOW_MISSING = "allow_missing_partitions"
+#: Key in the `attrs` of a loaded input: the partition keys that are not stored.
+MISSING = "missing_partitions"
+#: Key in the `attrs` of an output: the partition keys that it is about, where not all of the run's.
+MADE = "made_partitions"
 
 
 class ParquetIOManager(dg.ConfigurableIOManager):
@@ -36,6 +41,13 @@ class ParquetIOManager(dg.ConfigurableIOManager):
     row goes to the file of the key that its partition column names, a key without rows gets a file
     without rows. An input is one table of all its keys' rows, in key order. The index is not
     stored. Dates without a time of day are stored as Parquet dates and load as `datetime64[ms]`.
+
+    An output that names some of the run's keys in ``attrs["made_partitions"]`` is about those
+    alone: the others get no file, and are not recorded as materialized.
+
+    Input metadata that it reads (``dg.AssetIn(metadata=...)``):
+        ``allow_missing_partitions``: when true, keys without a file are left out of the table, and
+            are listed in its ``attrs["missing_partitions"]``.
 
     Asset metadata that it reads:
         ``partition_column``: the column whose dates are the keys, for weeks and months the first
@@ -61,7 +73,7 @@ class ParquetIOManager(dg.ConfigurableIOManager):
             raise InvalidInputError(
                 f"asset {asset} returned {type(obj).__name__}; return a pandas.DataFrame."
             )
-        keys = list(context.asset_partition_keys)
+        keys = _made(context, obj)
         paths = self._paths(context.asset_key, keys)
         column: str = context.definition_metadata.get(_COLUMN, "date")
         _require_columns(asset, obj, [column])
@@ -85,7 +97,7 @@ class ParquetIOManager(dg.ConfigurableIOManager):
         """The rows of all partition keys of the input, by time or else by the keys' text.
 
         Raises:
-            MissingPartitionError: a key has no file.
+            MissingPartitionError: a key has no file, and the input does not allow that.
             UnreadablePartitionError: a file is not Parquet.
             InvalidInputError: there are no keys, and the upstream asset declares no schema.
         """
@@ -96,13 +108,18 @@ class ParquetIOManager(dg.ConfigurableIOManager):
         if not isinstance(context.asset_partitions_def, dg.TimeWindowPartitionsDefinition):
             keys.sort()  # Dagster gives them in no order
         paths = self._paths(context.asset_key, keys)
-        if paths:
-            with ThreadPoolExecutor(_THREADS) as pool:
-                tables = list(pool.map(lambda item: _read(asset, *item), paths.items()))
-            loaded = pa.concat_tables(tables, promote_options="permissive")
+        lenient = context.definition_metadata.get(_ALLOW_MISSING, False)
+        read = _read_or_none if lenient else _read
+        with ThreadPoolExecutor(_THREADS) as pool:
+            tables = list(pool.map(lambda item: read(asset, *item), paths.items()))
+        found = [table for table in tables if table is not None]
+        if found:
+            loaded = pa.concat_tables(found, promote_options="permissive")
         else:
             loaded = _empty(asset, context)
         frame: pd.DataFrame = loaded.to_pandas(date_as_object=False)
+        if lenient:
+            frame.attrs[MISSING] = [k for k, t in zip(paths, tables, strict=True) if t is None]
         return frame
 
     def _paths(self, asset_key: dg.AssetKey, keys: Sequence[str]) -> dict[str, UPath]:
@@ -113,6 +130,24 @@ class ParquetIOManager(dg.ConfigurableIOManager):
 
     def _folder(self, asset_key: dg.AssetKey) -> UPath:
         return UPath(self.base_path).joinpath(*asset_key.path)
+
+
+def _made(context: dg.OutputContext, obj: pd.DataFrame) -> list[str]:
+    """The keys that an output is about; Dagster is told when they are not all of the run's."""
+    asked = list(context.asset_partition_keys)
+    named = obj.attrs.get(MADE)
+    if named is None:
+        return asked
+    made = [key for key in asked if key in set(named)]
+    if len(made) != len(named) or not made:
+        asset = context.asset_key.to_user_string()
+        raise InvalidInputError(
+            f"asset {asset}: attrs[{MADE!r}]={named} are not partitions of this run; name some of"
+            " its keys, and yield no output when there are none."
+        )
+    # Dagster records what this says as materialized; it has no public way to say less.
+    context._asset_partitions_subset = context.asset_partitions_def.subset_with_partition_keys(made)
+    return made
 
 
 def _require_plain(asset: str, part: str) -> None:
@@ -178,8 +213,10 @@ def _table(asset: str, frame: pd.DataFrame, column: str, schema: pa.Schema | Non
             raise InvalidInputError(
                 f"asset {asset}: the output has columns {unknown} that its {_SCHEMA} does not name."
             )
+    bare = frame.copy(deep=False)
+    bare.attrs = {}  # PyArrow would write them into every file
     try:
-        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
+        table = pa.Table.from_pandas(bare, schema=schema, preserve_index=False)
         at = table.schema.get_field_index(column)
         if pa.types.is_timestamp(table.schema.field(at).type):
             table = table.set_column(at, column, table.column(at).cast(pa.date32()))
@@ -216,13 +253,20 @@ def _read(asset: str, key: str, path: UPath) -> pa.Table:
         raise UnreadablePartitionError(asset, key, path, why) from error
 
 
+def _read_or_none(asset: str, key: str, path: UPath) -> pa.Table | None:
+    try:
+        return _read(asset, key, path)
+    except MissingPartitionError:
+        return None
+
+
 def _empty(asset: str, context: dg.InputContext) -> pa.Table:
     upstream = context.upstream_output
     schema = _declared(upstream.definition_metadata) if upstream is not None else None
     if schema is None:
         raise InvalidInputError(
-            f"asset {asset}: no partition is asked for, so its columns are unknown; give the asset"
-            f" metadata {_SCHEMA} (a dagster.TableSchema)."
+            f"asset {asset}: no stored partition is asked for, so its columns are unknown; give the"
+            f" asset metadata {_SCHEMA} (a dagster.TableSchema)."
         )
     return schema.empty_table()
 
