@@ -7,22 +7,23 @@ in the same folder is synced and renamed, elsewhere one request stores the conte
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from upath import UPath
 
+#: So many local files are written before the disk is waited for, and renamed after it.
+_BLOCK = 500
 Content = Any  # bytes, or what has the buffer protocol, such as `pyarrow.Buffer`
 
 
 def put_files(
     folder: UPath, names: Sequence[str], content: Callable[[int], Content], threads: int
 ) -> None:
-    """Store files in `folder`, several at a time; on return they are durable.
+    """Store files in `folder`; on return they are durable.
 
     A process killed on the way leaves some files stored, whole, and perhaps temporary files, named
     ``.<name>.<random>.tmp``, which nothing reads.
@@ -30,34 +31,46 @@ def put_files(
     Args:
         folder: where; it is made if it is not there.
         names: one per file.
-        content: the content of the file with a position in `names`; called in the threads.
-        threads: how many at a time.
+        content: the content of the file with a position in `names`.
+        threads: how many requests, or waits for the disk, at a time.
     """
     folder.mkdir(parents=True, exist_ok=True)
     local = _local(folder)
-
-    def put(at: int) -> None:
-        if local is None:
-            path = folder / names[at]
-            path.fs.pipe_file(path.path, bytes(content(at)))
-        else:
-            _replace(local / names[at], content(at))
-
     with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(put, range(len(names))):
-            pass
-    if local is not None:
-        _sync(local)
+        if local is None:
+
+            def put(at: int) -> None:
+                path = folder / names[at]
+                path.fs.pipe_file(path.path, bytes(content(at)))
+
+            _each(pool, put, range(len(names)))
+        else:
+            for start in range(0, len(names), _BLOCK):
+                block = range(start, min(start + _BLOCK, len(names)))
+                _replace(pool, [(local / names[at], content(at)) for at in block])
+            _sync(local)
 
 
-def get_file(path: UPath) -> bytes:
-    """The content of a file.
+def get_files(paths: Sequence[UPath], threads: int) -> Iterator[bytes | OSError]:
+    """The content of each file, in order, or why it cannot be had (`FileNotFoundError`: none).
 
-    Raises:
-        FileNotFoundError: there is none.
+    Args:
+        paths: files of one file system.
+        threads: how many requests at a time; a local disk is read faster without.
     """
-    local = _local(path)
-    content: bytes = local.read_bytes() if local is not None else path.fs.cat_file(path.path)
+    if paths and _local(paths[0]) is not None:
+        yield from map(_get, paths)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(_get, paths)
+
+
+def _get(path: UPath) -> bytes | OSError:
+    try:
+        local = _local(path)
+        content: bytes = local.read_bytes() if local is not None else path.fs.cat_file(path.path)
+    except OSError as error:
+        return error
     return content
 
 
@@ -65,27 +78,29 @@ def _local(path: UPath) -> Path | None:
     return Path(path.path) if path.protocol in ("", "file", "local") else None
 
 
-def _replace(target: Path, content: Content) -> None:
-    with _temporary(target) as temporary:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)  # noqa: PTH105 - the tests stop a process at this call
-
-
-@contextmanager
-def _temporary(target: Path) -> Iterator[Path]:
-    temporary = target.with_name(f".{target.name}.{uuid4().hex}.tmp")
+def _replace(pool: ThreadPoolExecutor, files: Sequence[tuple[Path, Content]]) -> None:
+    """Write all files, then wait for the disk, then rename: the waits of many files overlap."""
+    temporaries: list[Path] = []
     try:
-        yield temporary
+        for target, content in files:
+            temporaries.append(target.with_name(f".{target.name}.{uuid4().hex}.tmp"))
+            temporaries[-1].write_bytes(content)
+        _each(pool, _sync, temporaries)
+        for temporary, (target, _) in zip(temporaries, files, strict=True):
+            os.replace(temporary, target)  # noqa: PTH105 - the tests stop a process at this call
     finally:
-        temporary.unlink(missing_ok=True)
+        for temporary in temporaries:
+            temporary.unlink(missing_ok=True)
 
 
-def _sync(folder: Path) -> None:
-    """Make the renames in `folder` survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def _each(pool: ThreadPoolExecutor, call: Callable[[Any], None], items: Iterable[Any]) -> None:
+    for _ in pool.map(call, items):
+        pass
+
+
+def _sync(path: Path) -> None:
+    """Make a file, or the renames in a folder, survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

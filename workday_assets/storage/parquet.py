@@ -4,7 +4,6 @@ How a file gets into its place whole is in `files.py`; what is computed is the a
 """
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import dagster as dg
@@ -22,7 +21,7 @@ from workday_assets.errors import (
     UnexpectedRowsError,
     UnreadablePartitionError,
 )
-from workday_assets.storage.files import get_file, put_files
+from workday_assets.storage.files import get_files, put_files
 
 _THREADS = 8
 _SCHEMA = "dagster/column_schema"
@@ -109,17 +108,20 @@ class ParquetIOManager(dg.ConfigurableIOManager):
             keys.sort()  # Dagster gives them in no order
         paths = self._paths(context.asset_key, keys)
         lenient = context.definition_metadata.get(_ALLOW_MISSING, False)
-        read = _read_or_none if lenient else _read
-        with ThreadPoolExecutor(_THREADS) as pool:
-            tables = list(pool.map(lambda item: read(asset, *item), paths.items()))
-        found = [table for table in tables if table is not None]
+        missing, found = [], []
+        contents = get_files(list(paths.values()), _THREADS)
+        for (key, path), content in zip(paths.items(), contents, strict=True):
+            if lenient and isinstance(content, FileNotFoundError):
+                missing.append(key)
+            else:
+                found.append(_parse(asset, key, path, content))
         if found:
             loaded = pa.concat_tables(found, promote_options="permissive")
         else:
             loaded = _empty(asset, context)
         frame: pd.DataFrame = loaded.to_pandas(date_as_object=False)
         if lenient:
-            frame.attrs[MISSING] = [k for k, t in zip(paths, tables, strict=True) if t is None]
+            frame.attrs[MISSING] = missing
         return frame
 
     def _paths(self, asset_key: dg.AssetKey, keys: Sequence[str]) -> dict[str, UPath]:
@@ -241,9 +243,10 @@ def _serialize(table: pa.Table) -> pa.Buffer:
     return sink.getvalue()
 
 
-def _read(asset: str, key: str, path: UPath) -> pa.Table:
+def _parse(asset: str, key: str, path: UPath, content: bytes | OSError) -> pa.Table:
     try:
-        content = get_file(path)
+        if isinstance(content, OSError):
+            raise content
         return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
     except FileNotFoundError as error:
         why = "it is needed and not stored; materialize it first"
@@ -251,13 +254,6 @@ def _read(asset: str, key: str, path: UPath) -> pa.Table:
     except (pa.ArrowException, OSError) as error:
         why = f"its file cannot be read as Parquet; materialize it again ({error})"
         raise UnreadablePartitionError(asset, key, path, why) from error
-
-
-def _read_or_none(asset: str, key: str, path: UPath) -> pa.Table | None:
-    try:
-        return _read(asset, key, path)
-    except MissingPartitionError:
-        return None
 
 
 def _empty(asset: str, context: dg.InputContext) -> pa.Table:
