@@ -210,7 +210,13 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         return windows
 
     def get_partition_keys_in_range(self, partition_key_range: dg.PartitionKeyRange) -> list[str]:
-        """The keys from start to end, both included; ends that are closed days are cut off."""
+        """The keys from start to end, both included; ends that are closed days are cut off.
+
+        Raises:
+            ClosedDayError: there is no workday in the range. A run of it would otherwise be of no
+                partition, and Dagster would record that as a materialization of the whole asset.
+            InvalidInputError: the range is reversed or not inside the definition.
+        """
         first = self.day(partition_key_range.start)
         last = self.day(partition_key_range.end)
         if first < self.first_date or last > self.last_date or last < first:
@@ -218,7 +224,10 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
                 f"partition_key_range={partition_key_range.start}..{partition_key_range.end} is"
                 f" reversed or outside {self.first_date} to {self.last_date}; give a range inside."
             )
-        return self._keys[bisect_left(self._days, first) : bisect_right(self._days, last)]
+        keys = self._keys[bisect_left(self._days, first) : bisect_right(self._days, last)]
+        if not keys:
+            self._require_open(partition_key_range.start)
+        return keys
 
     def get_partition_key_for_timestamp(self, timestamp: float, end_closed: bool = False) -> str:
         """The key at an instant; on a closed day the next one, of an instant that ends the one before.
