@@ -2,8 +2,9 @@
 
 import dagster as dg
 
-from workday_assets.ecb.assets import reference_rates, returns, usd_crosses
+from workday_assets.ecb.assets import CALENDARS, WORKDAY_ASSETS
 from workday_assets.ecb.jobs import SOURCE_KEY, interval_sensor, morning_schedule
+from workday_assets.ecb.periods import PERIOD_ASSETS
 from workday_assets.ecb.source import EcbRates
 from workday_assets.storage.parquet import ParquetIOManager
 from workday_assets.storage.state import data_root
@@ -11,7 +12,7 @@ from workday_assets.storage.state import data_root
 SOURCE = EcbRates()
 
 defs = dg.Definitions(
-    assets=[reference_rates, usd_crosses, returns],
+    assets=[*CALENDARS, *WORKDAY_ASSETS, *PERIOD_ASSETS],
     resources={SOURCE_KEY: SOURCE, "io_manager": ParquetIOManager(base_path=str(data_root()))},
     sensors=[interval_sensor],
     schedules=[morning_schedule],

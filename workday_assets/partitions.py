@@ -230,7 +230,7 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         return keys
 
     def get_partition_key_for_timestamp(self, timestamp: float, end_closed: bool = False) -> str:
-        """The key at an instant; on a closed day the next one, of an instant that ends the one before.
+        """The key at an instant: on a closed day the next one, or the one before for an end.
 
         The base class answers with the workday before for both, so that a month that begins on a
         closed day would also be fed by the last workday of the month before. Roll-ups are exact
@@ -244,7 +244,7 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
             index = bisect_left(self._starts, timestamp) - 1
         else:
             index = bisect_right(self._ends, timestamp)
-        inside = self.start_timestamp <= timestamp and timestamp <= self._ends[-1]
+        inside = self.start_timestamp <= timestamp <= self._ends[-1]
         if inside and 0 <= index < len(self._keys):
             return self._keys[index]
         return str(super().get_partition_key_for_timestamp(timestamp, end_closed))

@@ -7,7 +7,7 @@ broken. The planner never asks for such a day; this is for runs that others laun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import dagster as dg
 import pandas as pd
@@ -53,7 +53,7 @@ def ready_keys(context: dg.AssetExecutionContext, **inputs: pd.DataFrame) -> lis
             absent = [upstream_key for upstream_key in needed if upstream_key in missing]
             if absent:
                 waits.setdefault(key, f"{upstream.to_user_string()} {absent[0]}")
-    _tell(context, waits)
+    leave_out(context, waits)
     return [key for key in keys if key not in waits]
 
 
@@ -78,10 +78,16 @@ def made(rows: pd.DataFrame, keys: Sequence[str]) -> dg.Output[pd.DataFrame]:
     return dg.Output(rows)
 
 
-def _tell(context: dg.AssetExecutionContext, waits: dict[str, str]) -> None:
+def leave_out(context: dg.AssetExecutionContext, waits: Mapping[str, str]) -> None:
+    """Name keys that are not ready in the run's log and in its tag `workday/not_ready`.
+
+    Args:
+        context: of the asset that leaves them out.
+        waits: by partition key, oldest first, what it waits for; none tells nothing.
+    """
     if not waits:
         return
-    first, last = next(iter(waits)), next(reversed(waits))
+    first, last = next(iter(waits)), next(reversed(list(waits)))
     days = first if first == last else f"{first} to {last}"
     context.log.warning(
         f"not ready, and left out: {len(waits)} partitions, {days}; {first} waits for"

@@ -8,12 +8,15 @@ import dagster as dg
 
 from workday_assets.automation.schedules import build_workday_schedule
 from workday_assets.automation.sensors import build_interval_sensor
+from workday_assets.ecb import assets, periods
 from workday_assets.ecb.assets import CALENDAR, TIMETABLE, TIMEZONE
 from workday_assets.planner import CatchupPolicy
 from workday_assets.timetable import WorkdayTimetable
 
 #: Every asset with a partition per workday.
-WORKDAY_ASSETS = dg.AssetSelection.groups("ecb")
+WORKDAY_ASSETS = dg.AssetSelection.assets(*assets.WORKDAY_ASSETS)
+#: Those with a partition per week or month.
+PERIOD_ASSETS = dg.AssetSelection.assets(*periods.PERIOD_ASSETS)
 POLICY = CatchupPolicy.last(5)
 #: Resource key of the source of the root assets.
 SOURCE_KEY = "ecb_rates"

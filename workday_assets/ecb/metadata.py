@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import dagster as dg
@@ -36,6 +37,17 @@ def inputs_metadata(inputs: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         "workday/inputs": dg.MetadataValue.json(
             {asset: _described(keys) for asset, keys in sorted(inputs.items())}
         )
+    }
+
+
+def found_metadata(expected: Sequence[date], found: Sequence[date]) -> dict[str, Any]:
+    """How many workdays a period has and how many of them it was made of, in numbers and words."""
+    missing = [str(day) for day in expected if day not in set(found)]
+    words = f"expected {len(expected)}, found {len(found)}"
+    return {
+        "workday/expected": len(expected),
+        "workday/found": len(found),
+        "workday/completeness": f"{words}: {', '.join(missing)}" if missing else words,
     }
 
 

@@ -18,6 +18,9 @@ from workday_assets.errors import InvalidInputError
 
 _KEY = ["date", "currency"]
 _DATE: Final = "datetime64[ms]"
+#: Returns in a window of `volatility`, and workdays in a year.
+WINDOW: Final = 20
+WORKDAYS_A_YEAR: Final = 252
 
 
 def reference_rates(wide: pd.DataFrame) -> pd.DataFrame:
@@ -85,6 +88,60 @@ def returns(
     return _long(both["date"], both["currency"], "log_return", log_return)
 
 
+def volatility(
+    returns: pd.DataFrame, days: Sequence[date], workdays: Sequence[date]
+) -> pd.DataFrame:
+    """Annualized volatility of the last 20 returns: date, currency, volatility, returns.
+
+    The sample standard deviation (divisor 19) of the log returns of the 20 workdays up to the day,
+    the day included, times the square root of 252. A currency has a row on the days on which it
+    has a return; where the window holds fewer than 20 of them, ``returns`` says how many (int64),
+    and ``volatility`` is NaN.
+
+    Args:
+        returns: what `returns` returns, for all `workdays`.
+        days: the days to make.
+        workdays: consecutive workdays, ascending, that hold each day and the 19 before it, as
+            far as there are any.
+    """
+    wide = returns.pivot(index="date", columns="currency", values="log_return")
+    ordered = wide.reindex(_index(workdays)).sort_index(axis="columns")
+    before = np.full((WINDOW - 1, ordered.shape[1]), np.nan)
+    values = np.concatenate([before, ordered.to_numpy(dtype="float64")])
+    # One day's slice at a time: the sums have the same order, and so the same last bit, whatever
+    # days are made together.
+    slices = [values[at : at + len(ordered)] for at in range(WINDOW)]
+    mean = sum(slices, np.zeros(ordered.shape)) / WINDOW
+    squares = sum(((part - mean) ** 2 for part in slices), np.zeros(ordered.shape))
+    deviation = np.sqrt(squares / (WINDOW - 1) * WORKDAYS_A_YEAR)
+    count = sum((~np.isnan(part) for part in slices), np.zeros(ordered.shape, dtype="int64"))
+    wanted = ordered.index.isin(_index(days))
+    row, column = np.nonzero(~np.isnan(slices[-1]) & wanted[:, None])
+    frame = _long(ordered.index[row], ordered.columns[column], "volatility", deviation[row, column])
+    return frame.assign(returns=count[row, column])
+
+
+def summary(rates: pd.DataFrame, periods: Sequence[date]) -> pd.DataFrame:
+    """Rates by period: date, currency, open, high, low, close, mean, days.
+
+    ``date`` is the first date of the period; open and close are the first and the last rate of
+    the currency in it, ``days`` the number of days that quote it (int64).
+
+    Args:
+        rates: what `reference_rates` returns, of days inside the periods.
+        periods: first dates of the periods, ascending; each reaches to the next.
+    """
+    starts = _index(periods)
+    position = starts.searchsorted(rates["date"].to_numpy(), side="right") - 1
+    grouped = rates["rate"].groupby([starts.take(position), rates["currency"]])
+    columns = {
+        "open": "first", "high": "max", "low": "min", "close": "last", "mean": "mean",
+        "days": "count",
+    }  # fmt: skip
+    frame = grouped.agg(list(columns.values())).set_axis(list(columns), axis="columns")
+    return frame.rename_axis(_KEY).reset_index().astype({"date": _DATE, "currency": "str"})
+
+
 def _require(parameter: str, table: pd.DataFrame, days: pd.Series[pd.Timestamp]) -> None:
     missing = days[~days.isin(table["date"])]
     if len(missing):
@@ -92,6 +149,10 @@ def _require(parameter: str, table: pd.DataFrame, days: pd.Series[pd.Timestamp])
             f"{parameter} has no rows of {missing.iloc[0].date()}, which pairs names; load that"
             " day's reference rates too."
         )
+
+
+def _index(days: Sequence[date]) -> pd.DatetimeIndex:
+    return pd.DatetimeIndex(np.array(days, dtype="datetime64[ms]"))
 
 
 def _long(dates: object, currencies: object, name: str, values: object) -> pd.DataFrame:

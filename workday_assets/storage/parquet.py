@@ -138,7 +138,7 @@ def _made(context: dg.OutputContext, obj: pd.DataFrame) -> list[str]:
     """The keys that an output is about; Dagster is told when they are not all of the run's."""
     asked = list(context.asset_partition_keys)
     named = obj.attrs.get(MADE)
-    if named is None:
+    if named is None or named == asked:
         return asked
     made = [key for key in asked if key in set(named)]
     if len(made) != len(named) or not made:
