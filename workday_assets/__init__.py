@@ -15,7 +15,10 @@ from workday_assets.timetable import DataInterval, TimeRestriction, WorkdayTimet
 
 if TYPE_CHECKING:
     from workday_assets.automation.schedules import build_workday_schedule
-    from workday_assets.automation.sensors import build_interval_sensor
+    from workday_assets.automation.sensors import (
+        build_interval_sensor,
+        build_period_close_sensor,
+    )
     from workday_assets.mappings import previous_workday, rollup, trailing_workdays
     from workday_assets.partitions import WorkdayPartitionsDefinition
 
@@ -27,6 +30,7 @@ __all__ = [
     "WorkdayPartitionsDefinition",
     "WorkdayTimetable",
     "build_interval_sensor",
+    "build_period_close_sensor",
     "build_workday_schedule",
     "plan_intervals",
     "previous_workday",
@@ -37,6 +41,7 @@ __all__ = [
 _LAZY = {
     "WorkdayPartitionsDefinition": "workday_assets.partitions",
     "build_interval_sensor": "workday_assets.automation.sensors",
+    "build_period_close_sensor": "workday_assets.automation.sensors",
     "build_workday_schedule": "workday_assets.automation.schedules",
     "previous_workday": "workday_assets.mappings",
     "rollup": "workday_assets.mappings",

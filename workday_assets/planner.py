@@ -28,6 +28,8 @@ Ready = Callable[[date], bool | str]
 class CatchupPolicy:
     """Which missed workdays are made up; numbers count workdays, never ticks or hours.
 
+    Where periods are planned, read "period" for "workday".
+
     Use the constructors `all`, `last`, `latest` and `none`.
 
     Attributes:
@@ -73,12 +75,12 @@ class CatchupPolicy:
         """Only workdays that complete after `since`."""
         return cls(since=since)
 
-    def describe(self) -> str:
+    def describe(self, unit: str = "workday") -> str:
         """What is made up, as a noun phrase, for example ``the newest 5 workdays``."""
         if self.since is not None:
-            return f"only workdays that end after {self.since:%Y-%m-%d %H:%M %Z}"
-        what = f"the newest {self.newest} workdays" if self.newest else "every missed workday"
-        what = "the newest workday" if self.newest == 1 else what
+            return f"only {unit}s that end after {self.since:%Y-%m-%d %H:%M %Z}"
+        what = f"the newest {self.newest} {unit}s" if self.newest else f"every missed {unit}"
+        what = f"the newest {unit}" if self.newest == 1 else what
         return f"{what}, at most {self.limit} at a time" if self.limit else what
 
 
@@ -168,13 +170,13 @@ def plan_intervals(
             reason = f"{day} is {timetable.calendar.describe(day)} in {timetable.calendar.name}"
             decisions.append(Decision(day, "closed", reason, None, 0))
             continue
-        run_after = _run_after(timetable, day)
+        run_after = run_after_of(timetable, day)
         attempts = failed.get(day, 0)
-        verdict, reason = _verdict(
+        verdict, reason = verdict_of(
             timetable, day, run_after, as_of, in_flight, done, attempts, retry_failed
         )
         if verdict == "due" and day < kept_from:
-            verdict, reason = "skipped", _why_skipped(policy, kept_from)
+            verdict, reason = "skipped", why_skipped(policy, kept_from)
         if verdict == "due" and policy.limit is not None and requested >= policy.limit:
             verdict, reason = "skipped", f"beyond the limit of {policy.limit} per call, next call"
         if verdict == "due" and ready is not None and (answer := ready(day)) is not True:
@@ -223,14 +225,15 @@ def oldest_kept(
     return kept
 
 
-def _run_after(timetable: WorkdayTimetable, day: date) -> pendulum.DateTime | None:
+def run_after_of(timetable: WorkdayTimetable, day: date) -> pendulum.DateTime | None:
+    """When a workday may run; `None` where the calendar ends before that."""
     try:
         return timetable.run_after(day)
     except OutOfBoundsError:
         return None
 
 
-def _verdict(
+def verdict_of(
     timetable: WorkdayTimetable,
     day: date,
     run_after: pendulum.DateTime | None,
@@ -240,6 +243,10 @@ def _verdict(
     attempts: int,
     retry_failed: int,
 ) -> tuple[Verdict, str]:
+    """The verdict, before policy and readiness, on a workday or the period that begins with `day`.
+
+    Args: as of `plan_intervals`; `attempts` of this day, `run_after` of its last workday.
+    """
     if run_after is None:
         last = timetable.calendar.last_date
         return "waiting", f"calendar {timetable.calendar.name} ends {last}, before its run-after"
@@ -257,7 +264,8 @@ def _verdict(
     return "due", NOT_DONE
 
 
-def _why_skipped(policy: CatchupPolicy, kept_from: date) -> str:
+def why_skipped(policy: CatchupPolicy, kept_from: date, unit: str = "workday") -> str:
+    """Why a day before `kept_from` is left out, as a clause."""
     if policy.since is not None:
         return f"it completed before {policy.since:%Y-%m-%d %H:%M %Z}, catch-up is off"
-    return f"only {policy.describe()} are made up, from {kept_from} on"
+    return f"only {policy.describe(unit)} are made up, from {kept_from} on"

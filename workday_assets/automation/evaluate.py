@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from workday_assets.automation.orphans import fail_orphans
+from workday_assets.automation.period_plans import plan_periods
+from workday_assets.automation.period_requests import period_requests, period_skip_text
 from workday_assets.automation.plans import AssetPlans, WorkdaySource, plan_assets
 from workday_assets.automation.requests import run_requests, skip_text
 from workday_assets.errors import InvalidInputError, OutOfBoundsError, SourceOverdueError
@@ -20,11 +22,27 @@ from workday_assets.timetable import WorkdayTimetable
 
 if TYPE_CHECKING:
     from dagster._core.definitions.asset_selection import CoercibleToAssetSelection
+    from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
 
     Target = CoercibleToAssetSelection | UnresolvedAssetJobDefinition
 
 #: So many days before its last date a calendar's end is warned of at each tick.
 _WARN_DAYS = 14
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What a tick decided.
+
+    Attributes:
+        requests: all that is due, oldest first.
+        why_none: what is said when that is nothing.
+        in_flight: how many runs of these assets have not ended.
+    """
+
+    requests: list[dg.RunRequest]
+    why_none: str
+    in_flight: int
 
 
 @dataclass(frozen=True)
@@ -94,10 +112,38 @@ class Trigger:
         source: WorkdaySource | None = None
         if self.source is not None:
             source = getattr(context.resources, self.source)
+        decided = self._decide(context.instance, graph, sorted(keys), as_of, source)
+        requests, in_flight = decided.requests, decided.in_flight
+        if self.policy.newest_first:
+            requests.reverse()
+        ends = self._calendar_ends(as_of, source, done=not requests)
+        if ends:
+            context.log.warning(ends)
+        if not requests:
+            yield dg.SkipReason(decided.why_none + ends)
+        elif self.max_in_flight is None:
+            yield from requests
+        elif free := max(self.max_in_flight - in_flight, 0):
+            yield from requests[:free]
+        else:
+            yield dg.SkipReason(
+                f"{len(requests)} runs wait: {in_flight} are in flight, and the limit is"
+                f" {self.max_in_flight}."
+            )
+
+    def _decide(
+        self,
+        instance: dg.DagsterInstance,
+        graph: BaseAssetGraph[Any],
+        keys: Sequence[dg.AssetKey],
+        as_of: datetime,
+        source: WorkdaySource | None,
+    ) -> Decided:
+        """What to request, before any limit."""
         plans = plan_assets(
             graph,
-            context.instance,
-            sorted(keys),
+            instance,
+            keys,
             self.timetable,
             as_of=as_of,
             policy=self.policy,
@@ -106,24 +152,10 @@ class Trigger:
             whole_history=False,
         )
         if source is not None:
-            self._tell_overdue(context.instance, plans, as_of, source)
-        requests = run_requests(plans, self.timetable, context.instance, trigger=self.name)
-        if self.policy.newest_first:
-            requests.reverse()
-        ends = self._calendar_ends(as_of, source, done=not requests)
-        if ends:
-            context.log.warning(ends)
-        if not requests:
-            yield dg.SkipReason(skip_text(plans, self.timetable, as_of, source, self.policy) + ends)
-        elif self.max_in_flight is None:
-            yield from requests
-        elif free := max(self.max_in_flight - len(plans.runs_in_flight), 0):
-            yield from requests[:free]
-        else:
-            yield dg.SkipReason(
-                f"{len(requests)} runs wait: {len(plans.runs_in_flight)} are in flight, and the"
-                f" limit is {self.max_in_flight}."
-            )
+            self._tell_overdue(instance, plans, as_of, source)
+        requests = run_requests(plans, self.timetable, instance, trigger=self.name)
+        skip = skip_text(plans, self.timetable, as_of, source, self.policy)
+        return Decided(requests, skip, len(plans.runs_in_flight))
 
     def _calendar_ends(self, as_of: datetime, source: WorkdaySource | None, *, done: bool) -> str:
         """A warning in the calendar's last weeks, or nothing.
@@ -174,6 +206,42 @@ class Trigger:
         new = [day for day in late if str(day) not in told]
         if new:
             raise SourceOverdueError(self.name, new, self.ready_timeout, source.describe())
+
+
+@dataclass(frozen=True)
+class PeriodTrigger(Trigger):
+    """What a period-close sensor decides with; see `build_period_close_sensor`."""
+
+    @property
+    def description(self) -> str:
+        """What it does, as a sentence for the UI."""
+        return (
+            f"Runs each period once its last workday is over, {self.timetable.summary}, and its"
+            f" workdays are there; makes up {self.policy.describe('period')}."
+        )
+
+    def _decide(
+        self,
+        instance: dg.DagsterInstance,
+        graph: BaseAssetGraph[Any],
+        keys: Sequence[dg.AssetKey],
+        as_of: datetime,
+        source: WorkdaySource | None,
+    ) -> Decided:
+        plans = plan_periods(
+            graph,
+            instance,
+            keys,
+            self.timetable,
+            as_of=as_of,
+            policy=self.policy,
+            retry_failed=self.retry_failed,
+            source=source,
+            whole_history=False,
+        )
+        requests = period_requests(plans, self.timetable, instance, trigger=self.name)
+        skip = period_skip_text(plans, source, self.policy)
+        return Decided(requests, skip, len(plans.runs_in_flight))
 
 
 def _repository(

@@ -1,4 +1,7 @@
-"""A graph of workday assets with what the instance recorded of them."""
+"""A graph of assets by workday or by period, with what the instance recorded of them.
+
+A partition is known by its date: a workday, or the first date of a week, month, quarter or year.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGra
 from dagster._core.definitions.backfill_policy import BackfillPolicyType
 from dagster._core.definitions.partitions.context import partition_loading_context
 
+from workday_assets.automation.periods import Periods, has_whole_dates
 from workday_assets.automation.recorded import (
     Recorded,
     read_recorded,
@@ -22,25 +26,31 @@ from workday_assets.errors import InvalidInputError
 from workday_assets.partitions import WorkdayPartitionsDefinition
 
 AssetDay = tuple[dg.AssetKey, date]
+Dates = WorkdayPartitionsDefinition | Periods
 
 
 @dataclass(frozen=True)
-class WorkdayAsset:
+class DatedAsset:
     """One asset.
 
     Attributes:
         key: its key.
-        partitions_def: its workdays.
-        parents: its upstream workday assets, each with the mapping to their partitions.
+        dates: its partitions.
+        parents: its upstream assets whose partitions are dates too, each with the mapping to them.
         others: its upstream assets with other partitions, likewise.
         recorded: what the instance recorded of it.
     """
 
     key: dg.AssetKey
-    partitions_def: WorkdayPartitionsDefinition
+    dates: Dates
     parents: Mapping[dg.AssetKey, dg.PartitionMapping]
     others: Mapping[dg.AssetKey, dg.PartitionMapping]
     recorded: Recorded
+
+    @property
+    def definition(self) -> dg.TimeWindowPartitionsDefinition:
+        """Its partitions definition."""
+        return self.dates.definition if isinstance(self.dates, Periods) else self.dates
 
     @property
     def is_root(self) -> bool:
@@ -48,8 +58,10 @@ class WorkdayAsset:
         return not self.parents and not self.others
 
 
-class WorkdayGraph:
-    """Selected workday assets, in order of dependency, and their workday parents.
+class DatedGraph:
+    """Selected assets, in order of dependency, and what is upstream of them.
+
+    Of a workday asset the parents are known, of a period asset everything upstream.
 
     Args:
         graph: the asset graph that holds them.
@@ -59,12 +71,10 @@ class WorkdayGraph:
 
     Attributes:
         assets: the selected assets, upstream before downstream.
-        fmt: `strftime` format of their partition keys.
-        ranged: those that can make several days in one run, by their backfill policy.
+        ranged: those that can make several partitions in one run, by their backfill policy.
 
     Raises:
-        InvalidInputError: a selected asset is not partitioned by `WorkdayPartitionsDefinition`,
-            or the assets' partition keys have different formats.
+        InvalidInputError: a selected asset has no partitions that are dates.
     """
 
     def __init__(
@@ -78,145 +88,187 @@ class WorkdayGraph:
         self._instance = instance
         self._as_of = as_of
         selected = set(keys)
-        for key in sorted(selected):
-            if not isinstance(graph.get(key).partitions_def, WorkdayPartitionsDefinition):
-                raise InvalidInputError(
-                    f"assets={key.to_user_string()} is not partitioned by a"
-                    f" WorkdayPartitionsDefinition ({graph.get(key).partitions_def}); leave it out."
-                )
-        unfinished = unfinished_runs(instance)
-        known: dict[dg.AssetKey, WorkdayAsset] = {}
-        for key in graph.toposorted_asset_keys:
-            if key in selected or any(child in selected for child in graph.get(key).child_keys):
-                definition = graph.get(key).partitions_def
-                if isinstance(definition, WorkdayPartitionsDefinition):
-                    recorded = read_recorded(instance, key, definition, unfinished)
-                    workday, others = self._parents(key)
-                    known[key] = WorkdayAsset(key, definition, workday, others, recorded)
-        formats = {asset.partitions_def.fmt for asset in known.values()}
-        if len(formats) > 1:
-            raise InvalidInputError(
-                f"assets have partition keys of different formats ({', '.join(sorted(formats))});"
-                " give them one `fmt`, since one run has one key."
-            )
-        self.fmt = next(iter(formats), "%Y-%m-%d")
-        single_run = BackfillPolicyType.SINGLE_RUN
-        policies = {key: graph.get(key).backfill_policy for key in known}
-        self.ranged = {
-            key
-            for key, policy in policies.items()
-            # One run of a range would read its own days before it has made them.
-            if policy and policy.policy_type == single_run and key not in known[key].parents
+        dates = {key: self._selected_dates(key) for key in sorted(selected)}
+        judged = selected | {
+            ancestor
+            for key in selected
+            if isinstance(dates[key], Periods)
+            for ancestor in graph.get_ancestor_asset_keys(key)
         }
+        unfinished = unfinished_runs(instance)
+        known: dict[dg.AssetKey, DatedAsset] = {}
+        for key in graph.toposorted_asset_keys:
+            if key in judged or graph.get(key).child_keys & selected:
+                found = dates[key] if key in dates else self._dates(key)
+                if found is not None:
+                    recorded = read_recorded(instance, key, found, unfinished)
+                    known[key] = DatedAsset(key, found, *self._parents(key, found), recorded)
         self._known = known
         self.assets = {key: asset for key, asset in known.items() if key in selected}
-        self._outdated = {key: self._find_outdated(asset) for key, asset in self.assets.items()}
+        self.ranged = {key for key, asset in self.assets.items() if self._is_ranged(asset)}
+        self._outdated: dict[dg.AssetKey, dict[date, AssetDay]] = {}
+        for key, asset in known.items():
+            if key in judged:
+                self._outdated[key] = self._find_outdated(asset)
         self._done = {
             key: asset.recorded.materialized.keys() - self.outdated(key).keys()
             for key, asset in known.items()
         }
 
     def outdated(self, key: dg.AssetKey) -> Mapping[date, AssetDay]:
-        """Materialized days of a selected asset with a newer upstream partition, which is named."""
+        """Materialized days of an asset whose upstream partition, which is named, is newer.
+
+        Or it is itself outdated, and will be. Empty for unselected parents of workday assets.
+        """
         return self._outdated.get(key, {})
 
     def done(self, key: dg.AssetKey) -> Set[date]:
         """The days of a known asset that are materialized from what is upstream now."""
         return self._done[key]
 
-    def missing_elsewhere(self, asset: WorkdayAsset, day: date) -> str | None:
-        """An upstream partition that is no workday's and not materialized, or `None`."""
+    def missing_elsewhere(self, asset: DatedAsset, day: date) -> str | None:
+        """An upstream partition whose asset is not known here and that is not materialized."""
         for parent, mapping in asset.others.items():
             definition = self._graph.get(parent).partitions_def
-            keys = _upstream_keys(mapping, asset.partitions_def, definition, day, self._as_of)
+            assert definition is not None  # noqa: S101 - only partitioned assets are asked for
+            keys = _upstream_keys(mapping, asset.definition, definition, day, self._as_of)
             missing = sorted(keys - self._instance.get_materialized_partitions(parent))
             if missing:
                 return f"{parent.to_user_string()} {missing[0]}"
         return None
 
-    def upstream(self, asset: WorkdayAsset, day: date) -> Iterator[AssetDay]:
+    def upstream(self, asset: DatedAsset, day: date) -> Iterator[AssetDay]:
         """The (asset, day) pairs that `asset` needs for `day`, by its partition mappings."""
         for parent, mapping in asset.parents.items():
             for found in self._needed(asset, mapping, self._known[parent], day):
                 yield parent, found
 
+    def in_flight(self, key: dg.AssetKey) -> Set[date]:
+        """The days of a known asset with a run that has not ended."""
+        return self._known[key].recorded.in_flight.keys()
+
+    def _selected_dates(self, key: dg.AssetKey) -> Dates:
+        definition, name = self._graph.get(key).partitions_def, key.to_user_string()
+        if isinstance(definition, dg.MultiPartitionsDefinition):
+            raise InvalidInputError(
+                f"assets={name} has partitions of several dimensions"
+                f" ({', '.join(d.name for d in definition.partitions_defs)}), of which no trigger"
+                " by workday knows which to make; partition it by workdays alone or leave it out."
+            )
+        found = self._dates(key)
+        if found is None:
+            raise InvalidInputError(
+                f"assets={name} is not partitioned by workdays, nor by whole weeks, months,"
+                f" quarters or years ({definition}); leave it out."
+            )
+        return found
+
+    def _dates(self, key: dg.AssetKey) -> Dates | None:
+        """The partitions of an asset, where they are dates."""
+        definition = self._graph.get(key).partitions_def
+        if isinstance(definition, WorkdayPartitionsDefinition):
+            return definition
+        if has_whole_dates(definition):
+            return Periods(definition, self._as_of)
+        return None
+
     def _parents(
-        self, key: dg.AssetKey
+        self, key: dg.AssetKey, dates: Dates
     ) -> tuple[dict[dg.AssetKey, dg.PartitionMapping], dict[dg.AssetKey, dg.PartitionMapping]]:
-        """The mappings to upstream workday assets, and to assets with other partitions."""
-        workday: dict[dg.AssetKey, dg.PartitionMapping] = {}
+        """The mappings to upstream assets that are known, and to those that are not."""
+        known: dict[dg.AssetKey, dg.PartitionMapping] = {}
         others: dict[dg.AssetKey, dg.PartitionMapping] = {}
         for parent in sorted(self._graph.get(key).parent_keys):
             definition = self._graph.get(parent).partitions_def
-            if definition is not None:
-                ours = isinstance(definition, WorkdayPartitionsDefinition)
-                mapping = self._graph.get_partition_mapping(key, parent_asset_key=parent)
-                (workday if ours else others)[parent] = mapping
-        return workday, others
+            if definition is None:
+                continue
+            workdays = isinstance(definition, WorkdayPartitionsDefinition)
+            dated = workdays or (isinstance(dates, Periods) and has_whole_dates(definition))
+            mapping = self._graph.get_partition_mapping(key, parent_asset_key=parent)
+            (known if dated else others)[parent] = mapping
+        return known, others
 
-    def _find_outdated(self, asset: WorkdayAsset) -> dict[date, AssetDay]:
-        """Materialized days whose upstream was materialized after their own run was planned.
+    def _is_ranged(self, asset: DatedAsset) -> bool:
+        policy = self._graph.get(asset.key).backfill_policy
+        # One run of a range would read its own days before it has made them.
+        alone = asset.key not in asset.parents
+        return alone and policy and policy.policy_type == BackfillPolicyType.SINGLE_RUN
+
+    def _find_outdated(self, asset: DatedAsset) -> dict[date, AssetDay]:
+        """Materialized days whose upstream was, or is to be, materialized after them.
 
         What the same run made first does not count. The run may have read its inputs just before
         they were made again: then it is asked for once more, rather than never.
         """
         found: dict[date, AssetDay] = {}
-        made, planned = asset.recorded.materialized, asset.recorded.planned
         for parent, mapping in asset.parents.items():
-            upstream = self._known[parent]
-            newer = upstream.recorded.materialized
-            suspects = [
-                (day, needed)
-                for day, number in made.items()
-                for needed in self._needed(asset, mapping, upstream, day)
-                if newer.get(needed, 0) > min(planned.get(day, number), number)
-            ]
-            if not suspects:
-                continue
-            since = min(min(made[day], newer[needed]) for day, needed in suspects)
-            ours = runs_of_materializations(self._instance, asset.key, since)
-            theirs = runs_of_materializations(self._instance, parent, since)
-            for day, needed in suspects:
-                run = theirs.get(newer[needed])
-                other_run = run is not None and run != ours.get(made[day])
-                if newer[needed] > made[day] or other_run:
-                    found[day] = (parent, needed)
+            found |= self._outdated_by(asset, mapping, self._known[parent])
+            behind = self.outdated(parent)
+            for day in asset.recorded.materialized.keys() - found.keys() if behind else ():
+                for needed in self._needed(asset, mapping, self._known[parent], day):
+                    if needed in behind:
+                        found[day] = (parent, needed)
+        return found
+
+    def _outdated_by(
+        self, asset: DatedAsset, mapping: dg.PartitionMapping, upstream: DatedAsset
+    ) -> dict[date, AssetDay]:
+        """Materialized days that were planned before an upstream day was materialized."""
+        made, planned = asset.recorded.materialized, asset.recorded.planned
+        newer = upstream.recorded.materialized
+        suspects = [
+            (day, needed)
+            for day, number in made.items()
+            for needed in self._needed(asset, mapping, upstream, day)
+            if newer.get(needed, 0) > min(planned.get(day, number), number)
+        ]
+        if not suspects:
+            return {}
+        since = min(min(made[day], newer[needed]) for day, needed in suspects)
+        ours = runs_of_materializations(self._instance, asset.key, since)
+        theirs = runs_of_materializations(self._instance, upstream.key, since)
+        found: dict[date, AssetDay] = {}
+        for day, needed in suspects:
+            run = theirs.get(newer[needed])
+            other_run = run is not None and run != ours.get(made[day])
+            if newer[needed] > made[day] or other_run:
+                found[day] = (upstream.key, needed)
         return found
 
     def _needed(
-        self, asset: WorkdayAsset, mapping: dg.PartitionMapping, upstream: WorkdayAsset, day: date
+        self, asset: DatedAsset, mapping: dg.PartitionMapping, upstream: DatedAsset, day: date
     ) -> list[date]:
-        """As `upstream_days`, without Dagster's slow way where both have the same workdays."""
-        definition = asset.partitions_def
-        same = definition == upstream.partitions_def
-        if not same or not isinstance(mapping, dg.TimeWindowPartitionMapping):
-            return upstream_days(mapping, definition, upstream.partitions_def, day, self._as_of)
-        return definition.days_around(day, mapping.start_offset, mapping.end_offset)
+        """As `upstream_days`, without Dagster's slow way where dates alone tell."""
+        ours, theirs = asset.dates, upstream.dates
+        if isinstance(mapping, dg.TimeWindowPartitionMapping):
+            if ours == theirs:
+                return ours.days_around(day, mapping.start_offset, mapping.end_offset)
+            if isinstance(ours, Periods) and isinstance(theirs, WorkdayPartitionsDefinition):
+                found = ours.workdays(day, theirs)
+                if found is not None:
+                    return found
+        return upstream_days(mapping, ours, theirs, day, self._as_of)
 
 
 def upstream_days(
-    mapping: dg.PartitionMapping,
-    partitions_def: WorkdayPartitionsDefinition,
-    upstream_def: WorkdayPartitionsDefinition,
-    day: date,
-    as_of: datetime,
+    mapping: dg.PartitionMapping, dates: Dates, upstream: Dates, day: date, as_of: datetime
 ) -> list[date]:
-    """The upstream workdays that `mapping` names for the workday `day`, oldest first."""
-    keys = _upstream_keys(mapping, partitions_def, upstream_def, day, as_of)
-    return sorted(upstream_def.day(key) for key in keys)
+    """The upstream dates that `mapping` names for the partition of `day`, oldest first."""
+    definitions = [d.definition if isinstance(d, Periods) else d for d in (dates, upstream)]
+    keys = _upstream_keys(mapping, definitions[0], definitions[1], day, as_of)
+    return sorted(upstream.day(key) for key in keys)
 
 
 def _upstream_keys(
     mapping: dg.PartitionMapping,
-    partitions_def: WorkdayPartitionsDefinition,
-    upstream_def: dg.PartitionsDefinition | None,
+    definition: dg.TimeWindowPartitionsDefinition,
+    upstream: dg.PartitionsDefinition,
     day: date,
     as_of: datetime,
 ) -> set[str]:
-    assert upstream_def is not None  # noqa: S101 - only partitioned assets are asked for
     with partition_loading_context(as_of):
-        subset = partitions_def.subset_with_partition_keys([day.strftime(partitions_def.fmt)])
+        subset = definition.subset_with_partition_keys([day.strftime(definition.fmt)])
         result = mapping.get_upstream_mapped_partitions_result_for_partitions(
-            subset, partitions_def, upstream_def
+            subset, definition, upstream
         )
         return set(result.partitions_subset.get_partition_keys())

@@ -9,14 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import dagster as dg
 from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
 
-from workday_assets.automation.graph import AssetDay, WorkdayAsset, WorkdayGraph
+from workday_assets.automation.graph import AssetDay, DatedAsset, DatedGraph
 from workday_assets.errors import InvalidInputError
-from workday_assets.planner import CatchupPolicy, Decision, Plan, Ready, oldest_kept, plan_intervals
+from workday_assets.partitions import WorkdayPartitionsDefinition
+from workday_assets.planner import (
+    CatchupPolicy,
+    Decision,
+    Plan,
+    Ready,
+    Verdict,
+    oldest_kept,
+    plan_intervals,
+)
 from workday_assets.timetable import WorkdayTimetable
 
 
@@ -107,7 +116,7 @@ def plan_assets(
     Raises:
         InvalidInputError: an asset is not partitioned by workdays, or by another calendar.
     """
-    known = WorkdayGraph(graph, instance, keys, as_of)
+    known = DatedGraph(graph, instance, keys, as_of)
     planner = _Planner(
         known, timetable, as_of, policy, retry_failed, source, start, end, in_order, whole_history
     )
@@ -124,12 +133,23 @@ def plan_assets(
     unpublished = sorted({d.day for plan in roots for d in plan.of("not_ready")})
     in_flight = {run for a in known.assets.values() for run in a.recorded.in_flight.values()}
     asked = {pair: warm_up[pair] for pair in warm_up if pair in requested}
-    return AssetPlans(plans, asked, unpublished, in_flight, known.fmt, known.ranged)
+    return AssetPlans(plans, asked, unpublished, in_flight, _fmt(known), known.ranged)
+
+
+def _fmt(known: DatedGraph) -> str:
+    """The format of the assets' partition keys; one run has one key."""
+    formats = {asset.dates.fmt for asset in known.assets.values()}
+    if len(formats) > 1:
+        raise InvalidInputError(
+            f"assets have partition keys of different formats ({', '.join(sorted(formats))});"
+            " give them one `fmt`, since one run has one key."
+        )
+    return next(iter(formats), "%Y-%m-%d")
 
 
 @dataclass(frozen=True)
 class _Planner:
-    known: WorkdayGraph
+    known: DatedGraph
     timetable: WorkdayTimetable
     as_of: datetime
     policy: CatchupPolicy
@@ -181,9 +201,8 @@ class _Planner:
                 decisions[day] = replace(decisions[day], reason=reason)
         return Plan([decisions[day] for day in sorted(decisions)])
 
-    def _plan(self, asset: WorkdayAsset, ready: Ready | None, only: date | None = None) -> Plan:
+    def _plan(self, asset: DatedAsset, ready: Ready | None, only: date | None = None) -> Plan:
         """The plan of one asset; `only` asks for that one day, whatever the policy says."""
-        self._require_same_calendar(asset)
         first, last = (only, only) if only is not None else self._bounds(asset)
         if last < first:
             return Plan([])
@@ -214,12 +233,10 @@ class _Planner:
                         found[parent, upstream_day] = key
         return found
 
-    def _bounds(self, asset: WorkdayAsset) -> tuple[date, date]:
-        calendar = self.timetable.calendar
-        first = max(self.start or calendar.first_date, asset.partitions_def.first_date)
-        last = min(
-            self.end or self.timetable.local_date(self.as_of), asset.partitions_def.last_date
-        )
+    def _bounds(self, asset: DatedAsset) -> tuple[date, date]:
+        workdays = self._workdays(asset)
+        first = max(self.start or self.timetable.calendar.first_date, workdays.first_date)
+        last = min(self.end or self.timetable.local_date(self.as_of), workdays.last_date)
         if self.source is not None and self.source.last_date is not None:
             last = min(last, self.source.last_date)
         if not self.whole_history and first <= last:
@@ -230,11 +247,11 @@ class _Planner:
         return (self.start is None or day >= self.start) and (self.end is None or day <= self.end)
 
     def _bounded(self, key: dg.AssetKey, day: date) -> bool:
-        definition = self.known.assets[key].partitions_def
+        definition = self._workdays(self.known.assets[key])
         return definition.first_date <= day <= definition.last_date
 
     def _ready(
-        self, asset: WorkdayAsset, day: date, due: Mapping[dg.AssetKey, Set[date]]
+        self, asset: DatedAsset, day: date, due: Mapping[dg.AssetKey, Set[date]]
     ) -> bool | str:
         if asset.is_root:
             if self.source is None or self.source.published(day):
@@ -250,20 +267,39 @@ class _Planner:
         missing = self.known.missing_elsewhere(asset, day)
         return True if missing is None else f"it waits for {missing}"
 
-    def _require_same_calendar(self, asset: WorkdayAsset) -> None:
-        definition = asset.partitions_def
-        ours = (self.timetable.calendar, self.timetable.timezone)
-        if (definition.calendar, definition.timezone) != ours:
+    def _workdays(self, asset: DatedAsset) -> WorkdayPartitionsDefinition:
+        name, workdays = asset.key.to_user_string(), asset.dates
+        if not isinstance(workdays, WorkdayPartitionsDefinition):
             raise InvalidInputError(
-                f"assets={asset.key.to_user_string()} is partitioned by"
-                f" {definition.calendar.name} in {definition.timezone}, but the timetable is of"
-                f" {ours[0].name} in {ours[1]}; give both the same calendar and zone."
+                f"assets={name} is not partitioned by a WorkdayPartitionsDefinition"
+                f" ({asset.definition}); leave it out."
             )
+        ours = (self.timetable.calendar, self.timetable.timezone)
+        if (workdays.calendar, workdays.timezone) != ours:
+            raise InvalidInputError(
+                f"assets={name} is partitioned by {workdays.calendar.name} in {workdays.timezone},"
+                f" but the timetable is of {ours[0].name} in {ours[1]}; give both the same calendar"
+                " and zone."
+            )
+        return workdays
 
 
-def decisions_of(plans: AssetPlans, verdict: str) -> Iterator[tuple[dg.AssetKey, Decision]]:
+D_co = TypeVar("D_co", bound=Decision, covariant=True)
+
+
+class Decisions(Protocol[D_co]):
+    """A plan of one asset."""
+
+    @property
+    def decisions(self) -> Sequence[D_co]:
+        """The decisions on its workdays or periods, oldest first."""
+
+
+def decisions_of(
+    plans: Mapping[dg.AssetKey, Decisions[D_co]], verdict: Verdict
+) -> Iterator[tuple[dg.AssetKey, D_co]]:
     """Every decision with `verdict`, by asset, oldest first."""
-    for key, plan in plans.plans.items():
+    for key, plan in plans.items():
         for decision in plan.decisions:
             if decision.verdict == verdict:
                 yield key, decision

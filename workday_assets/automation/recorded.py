@@ -1,4 +1,4 @@
-"""What the instance has recorded of an asset's workdays; nothing is kept in memory or a cursor."""
+"""What the instance has recorded of an asset; nothing is kept in memory or a cursor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
+from typing import Any, Protocol
 
 import dagster as dg
 import sqlalchemy
@@ -21,15 +21,23 @@ from dagster._core.storage.tags import (
     RUN_KEY_TAG,
 )
 
-from workday_assets.partitions import WorkdayPartitionsDefinition
-
 #: A run that was failed because it was never launched carries this tag: nothing was tried.
 NEVER_LAUNCHED_TAG = "workday/never_launched"
 
 
+class DatedKeys(Protocol):
+    """Partitions that are known by a date: workdays, or periods by their first date."""
+
+    def day(self, partition_key: str) -> date:
+        """The date that a key names; ValueError for a key of another format."""
+
+    def get_partition_keys_in_range(self, partition_key_range: dg.PartitionKeyRange) -> list[str]:
+        """The keys from start to end, both included."""
+
+
 @dataclass(frozen=True)
 class Recorded:
-    """The state of one asset.
+    """The state of one asset; a day is a workday, or the first date of a period.
 
     Attributes:
         materialized: by day, the number of its newest materialization in the event log; later
@@ -49,7 +57,7 @@ class Recorded:
 def read_recorded(
     instance: dg.DagsterInstance,
     asset_key: dg.AssetKey,
-    partitions_def: WorkdayPartitionsDefinition,
+    dates: DatedKeys,
     unfinished: Sequence[dg.DagsterRun] = (),
 ) -> Recorded:
     """Read the state of `asset_key`, whoever launched its runs.
@@ -57,7 +65,7 @@ def read_recorded(
     Args:
         instance: where it is recorded.
         asset_key: the asset.
-        partitions_def: its workdays.
+        dates: its partitions.
         unfinished: all runs that have not ended, see `unfinished_runs`: the events tell only the
             newest run of a day, and nothing of the runs of an asset that was wiped.
     """
@@ -67,8 +75,8 @@ def read_recorded(
     planned = storage.get_latest_storage_id_by_partition(
         asset_key, event.ASSET_MATERIALIZATION_PLANNED
     )
-    day = partitions_def.day
-    in_flight = _days_of(unfinished, asset_key, partitions_def)
+    day = dates.day
+    in_flight = _days_of(unfinished, asset_key, dates)
     materialized = {day(key): number for key, number in made.items()}
     planned_days = {day(key): number for key, number in planned.items()}
     replanned = {key: made[key] for key in made if planned.get(key, 0) > made[key]}
@@ -98,7 +106,7 @@ def unfinished_runs(instance: dg.DagsterInstance) -> Sequence[dg.DagsterRun]:
 def _days_of(
     runs: Sequence[dg.DagsterRun],
     asset_key: dg.AssetKey,
-    partitions_def: WorkdayPartitionsDefinition,
+    dates: DatedKeys,
 ) -> dict[date, str]:
     """By day, the run of `runs` that will make it; runs of whole jobs are known by events alone."""
     found: dict[date, str] = {}
@@ -108,8 +116,8 @@ def _days_of(
         if first is None or last is None or asset_key not in (run.asset_selection or ()):
             continue
         with suppress(ValueError):  # a key of another format is not one of our days
-            keys = partitions_def.get_partition_keys_in_range(dg.PartitionKeyRange(first, last))
-            found |= {partitions_def.day(key): run.run_id for key in keys}
+            keys = dates.get_partition_keys_in_range(dg.PartitionKeyRange(first, last))
+            found |= {dates.day(key): run.run_id for key in keys}
     return found
 
 

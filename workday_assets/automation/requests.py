@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,12 @@ from dagster._core.storage.tags import (
     PARTITION_NAME_TAG,
 )
 
-from workday_assets.automation.plans import AssetPlans, WorkdaySource, decisions_of
+from workday_assets.automation.plans import AssetPlans, Decisions, WorkdaySource, decisions_of
 from workday_assets.automation.recorded import next_run_number
+from workday_assets.planner import Decision
 
 if TYPE_CHECKING:
-    from workday_assets.planner import CatchupPolicy
+    from workday_assets.planner import CatchupPolicy, Verdict
     from workday_assets.timetable import WorkdayTimetable
 
 TRIGGER_TAG = "workday/trigger"
@@ -26,6 +27,7 @@ BACKFILL_TRIGGER = "workday-assets backfill"
 #: Up to so many due days get a run each; more are requested as ranges.
 RUN_PER_DAY_LIMIT = 10
 
+Plans = Mapping[dg.AssetKey, Decisions[Decision]]
 Span = tuple[date, date, frozenset[dg.AssetKey]]
 
 
@@ -44,23 +46,30 @@ def run_requests(
     requests = []
     many = len(plans.due_by_day()) > RUN_PER_DAY_LIMIT
     for first, last, keys in spans(plans, timetable, merge=many):
+        tags = interval_tags(timetable, first, last, trigger)
         begin, finish = first.strftime(plans.fmt), last.strftime(plans.fmt)
-        key_tags = partition_tags(begin, finish)
-        number = next_run_number(instance, key_tags)
-        name = begin if first == last else f"{begin}..{finish}"
-        single = first == last
-        requests.append(
-            dg.RunRequest(
-                run_key=f"{name}#{number}",
-                partition_key=name if single else None,
-                asset_selection=sorted(keys),
-                tags={
-                    **({} if single else key_tags),
-                    **interval_tags(timetable, first, last, trigger),
-                },
-            )
-        )
+        requests.append(run_request(instance, begin, finish, keys, tags))
     return requests
+
+
+def run_request(
+    instance: dg.DagsterInstance,
+    first: str,
+    last: str,
+    keys: Set[dg.AssetKey],
+    tags: Mapping[str, str],
+    prefix: str = "",
+) -> dg.RunRequest:
+    """One run over the partition keys `first` to `last` of the assets `keys`."""
+    key_tags = partition_tags(first, last)
+    single = first == last
+    name = first if single else f"{first}..{last}"
+    return dg.RunRequest(
+        run_key=f"{prefix}{name}#{next_run_number(instance, key_tags)}",
+        partition_key=first if single else None,
+        asset_selection=sorted(keys),
+        tags={**({} if single else key_tags), **tags},
+    )
 
 
 def partition_tags(first: str, last: str) -> dict[str, str]:
@@ -73,20 +82,25 @@ def partition_tags(first: str, last: str) -> dict[str, str]:
 def interval_tags(
     timetable: WorkdayTimetable, first: date, last: date, trigger: str
 ) -> dict[str, str]:
-    """The tags that every run of this package carries; a range run has first and last of each."""
-    begin, finish = timetable.interval(first), timetable.interval(last)
-    tags = {
-        "workday/interval_start": begin.start.isoformat(),
-        "workday/interval_end": finish.end.isoformat(),
-        "workday/run_after": timetable.run_after(last).isoformat(),
-        TRIGGER_TAG: trigger,
-    }
+    """The tags that every run over workdays carries; a range run has first and last of each."""
+    tags = range_tags(timetable, first, last, trigger)
     if first == last:
-        return {"workday/logical_date": first.isoformat(), **tags}
+        del tags["workday/logical_date_last"]
+        tags["workday/logical_date"] = tags.pop("workday/logical_date_first")
+    return tags
+
+
+def range_tags(
+    timetable: WorkdayTimetable, first: date, last: date, trigger: str
+) -> dict[str, str]:
+    """The tags of a run over the workdays from `first` to `last`, or over their period."""
     return {
         "workday/logical_date_first": first.isoformat(),
         "workday/logical_date_last": last.isoformat(),
-        **tags,
+        "workday/interval_start": timetable.interval(first).start.isoformat(),
+        "workday/interval_end": timetable.interval(last).end.isoformat(),
+        "workday/run_after": timetable.run_after(last).isoformat(),
+        TRIGGER_TAG: trigger,
     }
 
 
@@ -98,7 +112,7 @@ def skip_text(
     policy: CatchupPolicy,
 ) -> str:
     """Why nothing is requested: what is waited for, then what comes next."""
-    parts = [*_waits(plans), *_failures(plans)]
+    parts = [*waits(plans.plans), *failures(plans.plans)]
     if not parts:
         parts.append(_all_done(plans, policy))
     parts.append(_next(timetable, as_of, source))
@@ -125,9 +139,9 @@ def spans(plans: AssetPlans, timetable: WorkdayTimetable, *, merge: bool) -> Ite
         yield span
 
 
-def _waits(plans: AssetPlans) -> Iterator[str]:
-    for key, decision in decisions_of(plans, "not_ready"):
-        yield f"{key.to_user_string()} {decision.day}: {decision.reason}"
+def waits(plans: Plans) -> Iterator[str]:
+    """What complete partitions wait for, and which are in flight."""
+    yield from _named(plans, "not_ready")
     flying: dict[date, list[str]] = {}
     for key, decision in decisions_of(plans, "in_flight"):
         flying.setdefault(decision.day, []).append(key.to_user_string())
@@ -135,13 +149,18 @@ def _waits(plans: AssetPlans) -> Iterator[str]:
         yield f"in flight: {', '.join(names)} {day}"
 
 
-def _failures(plans: AssetPlans) -> Iterator[str]:
-    for key, decision in decisions_of(plans, "failed"):
+def failures(plans: Plans) -> Iterator[str]:
+    """Which partitions failed so often that they are not asked for again."""
+    yield from _named(plans, "failed")
+
+
+def _named(plans: Plans, verdict: Verdict) -> Iterator[str]:
+    for key, decision in decisions_of(plans, verdict):
         yield f"{key.to_user_string()} {decision.day}: {decision.reason}"
 
 
 def _all_done(plans: AssetPlans, policy: CatchupPolicy) -> str:
-    done = [decision.day for _, decision in decisions_of(plans, "done")]
+    done = [decision.day for _, decision in decisions_of(plans.plans, "done")]
     if not done:
         return "no workday is complete yet"
     newest = max(done)

@@ -1,4 +1,4 @@
-"""The sensor that requests every due workday, of time and of data."""
+"""The sensors that request what is due: workdays, and the periods that they make up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 from dagster._core.definitions.partitions.context import partition_loading_context
 
-from workday_assets.automation.evaluate import Trigger
+from workday_assets.automation.evaluate import PeriodTrigger, Trigger
 
 if TYPE_CHECKING:
     from workday_assets.automation.evaluate import Target
@@ -57,14 +57,62 @@ def build_interval_sensor(
     trigger = Trigger(
         name, assets, timetable, policy, source, retry_failed, max_in_flight, ready_timeout
     )
+    return _sensor(trigger, minimum_interval_seconds, default_status, description)
 
+
+def build_period_close_sensor(
+    name: str,
+    assets: Target,
+    timetable: WorkdayTimetable,
+    *,
+    policy: CatchupPolicy = CatchupPolicy.last(2),  # noqa: B008 - a frozen value
+    source: str | None = None,
+    retry_failed: int = 0,
+    max_in_flight: int | None = None,
+    minimum_interval_seconds: int = 30,
+    default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.RUNNING,
+    description: str | None = None,
+) -> dg.SensorDefinition:
+    """A sensor that requests each week, month, quarter or year of `assets` as it closes.
+
+    That is when its last workday is complete, by the timetable's run-after, and every upstream
+    workday is materialized: January 2026 closes when Friday the 30th is over, and not on 1
+    February. A period without a workday is never requested. When a workday is made again, its
+    periods are, of any age, once. Like `build_interval_sensor`, it keeps no cursor.
+
+    Args:
+        name: the sensor's name.
+        assets: what it requests; each is partitioned by one of Dagster's time windows of whole
+            dates, in the timetable's zone, with ``end_offset=1`` so that the open period has a
+            partition, and made from workday assets by `rollup`. Their periods may differ.
+        timetable: the workdays and run-after; same calendar and zone as the workday assets.
+        policy: which missed periods are made up, counted in periods of each asset; by default the
+            newest two, which are those that the newest five workdays can belong to.
+        source: resource key of the `WorkdaySource` that the workday assets read; where it is an
+            archive, periods that its `last_date` leaves unfinished are not planned.
+        retry_failed: a failed period is asked for again while its attempts are at most this.
+        max_in_flight: request no more while so many runs of these assets have not ended.
+        minimum_interval_seconds: time between ticks.
+        default_status: running by default.
+        description: by default made from the timetable.
+    """
+    trigger = PeriodTrigger(name, assets, timetable, policy, source, retry_failed, max_in_flight)
+    return _sensor(trigger, minimum_interval_seconds, default_status, description)
+
+
+def _sensor(
+    trigger: Trigger,
+    minimum_interval_seconds: int,
+    default_status: dg.DefaultSensorStatus,
+    description: str | None,
+) -> dg.SensorDefinition:
     def evaluate(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
         # The tick has no time of its own; Dagster's tests and daemons set this one.
         with partition_loading_context() as loading:
             yield from trigger.evaluate(context, loading.effective_dt)
 
     return dg.SensorDefinition(
-        name=name,
+        name=trigger.name,
         evaluation_fn=evaluate,
         target=trigger.target,
         minimum_interval_seconds=minimum_interval_seconds,
