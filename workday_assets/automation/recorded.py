@@ -23,6 +23,9 @@ from dagster._core.storage.tags import (
 
 #: A run that was failed because it was never launched carries this tag: nothing was tried.
 NEVER_LAUNCHED_TAG = "workday/never_launched"
+#: A run that left out days whose inputs were not there carries this tag: where it succeeded, nothing
+#: was tried of them.
+NOT_READY_TAG = "workday/not_ready"
 
 
 class DatedKeys(Protocol):
@@ -205,11 +208,13 @@ def _attempts(
             runs_of[key].add(record.run_id)
     run_ids = sorted(set().union(*runs_of.values()))
     runs = instance.get_runs(dg.RunsFilter(run_ids=run_ids)) if run_ids else []
-    tried = {
-        run.run_id
-        for run in runs
-        if run.status in FINISHED_STATUSES and NEVER_LAUNCHED_TAG not in run.tags
-    }
+    tried = {run.run_id for run in runs if _has_tried(run)}
     # A day of which nothing was tried is not failed: it is asked for again.
     counts = {key: len(found & tried) for key, found in runs_of.items()}
     return {key: count for key, count in counts.items() if count}
+
+
+def _has_tried(run: dg.DagsterRun) -> bool:
+    """Whether a run has ended and tried to make the partitions that it did not materialize."""
+    left_out = run.status == dg.DagsterRunStatus.SUCCESS and NOT_READY_TAG in run.tags
+    return run.status in FINISHED_STATUSES and NEVER_LAUNCHED_TAG not in run.tags and not left_out
