@@ -158,8 +158,8 @@ class DatedGraph:
         found = self._dates(key)
         if found is None:
             raise InvalidInputError(
-                f"assets={name} is not partitioned by workdays, nor by whole weeks, months,"
-                f" quarters or years ({definition}); leave it out."
+                f"assets={name} is not partitioned by workdays, nor by weeks or other windows from"
+                f" midnight to midnight ({definition}); leave it out."
             )
         return found
 

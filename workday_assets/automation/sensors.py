@@ -111,10 +111,13 @@ def _sensor(
         with partition_loading_context() as loading:
             yield from trigger.evaluate(context, loading.effective_dt)
 
+    # A target that is a selection becomes a job, and all assets of a job have the same partitions.
+    mixed = isinstance(trigger, PeriodTrigger) and isinstance(trigger.target, dg.AssetSelection)
     return dg.SensorDefinition(
         name=trigger.name,
         evaluation_fn=evaluate,
-        target=trigger.target,
+        target=None if mixed else trigger.target,
+        asset_selection=trigger.selection if mixed else None,
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
         description=description or trigger.description,
