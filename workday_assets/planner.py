@@ -268,4 +268,5 @@ def why_skipped(policy: CatchupPolicy, kept_from: date, unit: str = "workday") -
     """Why a day before `kept_from` is left out, as a clause."""
     if policy.since is not None:
         return f"it completed before {policy.since:%Y-%m-%d %H:%M %Z}, catch-up is off"
-    return f"only {policy.describe(unit)} are made up, from {kept_from} on"
+    are = "is" if policy.newest == 1 else "are"
+    return f"only {policy.describe(unit)} {are} made up, from {kept_from} on"

@@ -5,7 +5,7 @@ A partition is known by its date: a workday, or the first date of a week, month,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -27,6 +27,9 @@ from workday_assets.partitions import WorkdayPartitionsDefinition
 
 AssetDay = tuple[dg.AssetKey, date]
 Dates = WorkdayPartitionsDefinition | Periods
+Mappings = dict[dg.AssetKey, dg.PartitionMapping]
+#: The partitions of an asset, its dated parents and its other ones.
+Shape = tuple[Dates, Mappings, Mappings]
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,8 @@ class DatedAsset:
 
     key: dg.AssetKey
     dates: Dates
-    parents: Mapping[dg.AssetKey, dg.PartitionMapping]
-    others: Mapping[dg.AssetKey, dg.PartitionMapping]
+    parents: Mappings
+    others: Mappings
     recorded: Recorded
 
     @property
@@ -87,22 +90,16 @@ class DatedGraph:
         self._graph = graph
         self._instance = instance
         self._as_of = as_of
+        self._periods: dict[dg.TimeWindowPartitionsDefinition, Periods] = {}
         selected = set(keys)
-        dates = {key: self._selected_dates(key) for key in sorted(selected)}
-        judged = selected | {
-            ancestor
-            for key in selected
-            if isinstance(dates[key], Periods)
-            for ancestor in graph.get_ancestor_asset_keys(key)
-        }
+        shapes, judged = self._shapes(selected)
         unfinished = unfinished_runs(instance)
         known: dict[dg.AssetKey, DatedAsset] = {}
         for key in graph.toposorted_asset_keys:
-            if key in judged or graph.get(key).child_keys & selected:
-                found = dates[key] if key in dates else self._dates(key)
-                if found is not None:
-                    recorded = read_recorded(instance, key, found, unfinished)
-                    known[key] = DatedAsset(key, found, *self._parents(key, found), recorded)
+            if key in shapes:
+                dates, parents, others = shapes[key]
+                recorded = read_recorded(instance, key, dates, unfinished)
+                known[key] = DatedAsset(key, dates, parents, others, recorded)
         self._known = known
         self.assets = {key: asset for key, asset in known.items() if key in selected}
         self.ranged = {key for key, asset in self.assets.items() if self._is_ranged(asset)}
@@ -111,16 +108,23 @@ class DatedGraph:
             if key in judged:
                 self._outdated[key] = self._find_outdated(asset)
         self._done = {
-            key: asset.recorded.materialized.keys() - self.outdated(key).keys()
+            key: asset.recorded.materialized.keys() - self.outdated(key)
             for key, asset in known.items()
         }
 
-    def outdated(self, key: dg.AssetKey) -> Mapping[date, AssetDay]:
-        """Materialized days of an asset whose upstream partition, which is named, is newer.
+    def outdated(self, key: dg.AssetKey) -> Set[date]:
+        """Materialized days of an asset whose upstream was, or is to be, materialized again.
 
-        Or it is itself outdated, and will be. Empty for unselected parents of workday assets.
+        Empty for unselected parents of workday assets.
         """
-        return self._outdated.get(key, {})
+        return self._outdated.get(key, {}).keys()
+
+    def why_outdated(self, key: dg.AssetKey, day: date) -> str:
+        """What makes a day of an asset outdated, as a clause."""
+        parent, needed = self._outdated[key][day]
+        again = needed in self.outdated(parent)
+        what = "is made again with it" if again else "was materialized after it"
+        return f"{parent.to_user_string()} {needed} {what}"
 
     def done(self, key: dg.AssetKey) -> Set[date]:
         """The days of a known asset that are materialized from what is upstream now."""
@@ -143,11 +147,35 @@ class DatedGraph:
             for found in self._needed(asset, mapping, self._known[parent], day):
                 yield parent, found
 
+    def dates(self, key: dg.AssetKey) -> Dates:
+        """The partitions of a known asset."""
+        return self._known[key].dates
+
     def in_flight(self, key: dg.AssetKey) -> Set[date]:
         """The days of a known asset with a run that has not ended."""
         return self._known[key].recorded.in_flight.keys()
 
-    def _selected_dates(self, key: dg.AssetKey) -> Dates:
+    def _shapes(
+        self, selected: Set[dg.AssetKey]
+    ) -> tuple[dict[dg.AssetKey, Shape], Set[dg.AssetKey]]:
+        """What is to be known of which assets; and those of which all parents are."""
+        found: dict[dg.AssetKey, Shape] = {}
+        wanted, judged = set(selected), set(selected)
+        under_periods: set[dg.AssetKey] = set()
+        for key in reversed(list(self._graph.toposorted_asset_keys)):
+            if key not in wanted:
+                continue
+            dates = self._dates(key)
+            parents, others = self._parents(key, dates)
+            found[key] = (dates, parents, others)
+            if key in judged:
+                wanted |= parents.keys()
+            if isinstance(dates, Periods) or key in under_periods:
+                judged |= parents.keys()
+                under_periods |= parents.keys()
+        return found, judged
+
+    def _dates(self, key: dg.AssetKey) -> Dates:
         definition, name = self._graph.get(key).partitions_def, key.to_user_string()
         if isinstance(definition, dg.MultiPartitionsDefinition):
             raise InvalidInputError(
@@ -155,29 +183,21 @@ class DatedGraph:
                 f" ({', '.join(d.name for d in definition.partitions_defs)}), of which no trigger"
                 " by workday knows which to make; partition it by workdays alone or leave it out."
             )
-        found = self._dates(key)
-        if found is None:
+        if isinstance(definition, WorkdayPartitionsDefinition):
+            return definition
+        if not has_whole_dates(definition):
             raise InvalidInputError(
                 f"assets={name} is not partitioned by workdays, nor by weeks or other windows from"
                 f" midnight to midnight ({definition}); leave it out."
             )
-        return found
+        if definition not in self._periods:
+            self._periods[definition] = Periods(definition, self._as_of)
+        return self._periods[definition]
 
-    def _dates(self, key: dg.AssetKey) -> Dates | None:
-        """The partitions of an asset, where they are dates."""
-        definition = self._graph.get(key).partitions_def
-        if isinstance(definition, WorkdayPartitionsDefinition):
-            return definition
-        if has_whole_dates(definition):
-            return Periods(definition, self._as_of)
-        return None
-
-    def _parents(
-        self, key: dg.AssetKey, dates: Dates
-    ) -> tuple[dict[dg.AssetKey, dg.PartitionMapping], dict[dg.AssetKey, dg.PartitionMapping]]:
+    def _parents(self, key: dg.AssetKey, dates: Dates) -> tuple[Mappings, Mappings]:
         """The mappings to upstream assets that are known, and to those that are not."""
-        known: dict[dg.AssetKey, dg.PartitionMapping] = {}
-        others: dict[dg.AssetKey, dg.PartitionMapping] = {}
+        known: Mappings = {}
+        others: Mappings = {}
         for parent in sorted(self._graph.get(key).parent_keys):
             definition = self._graph.get(parent).partitions_def
             if definition is None:

@@ -6,7 +6,6 @@ A period closes with its last *workday*: January 2026 on Saturday the 31st at 00
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -19,6 +18,7 @@ from workday_assets.automation.graph import AssetDay, DatedAsset, DatedGraph
 from workday_assets.automation.periods import Period, Periods
 from workday_assets.automation.plans import WorkdaySource
 from workday_assets.errors import InvalidInputError
+from workday_assets.partitions import WorkdayPartitionsDefinition
 from workday_assets.planner import (
     CatchupPolicy,
     Decision,
@@ -160,31 +160,25 @@ class _Planner:
             for key, plan in plans.items()
             if key in asset.parents and plan.periods == periods
         }
-        looked_at = [(p, self._workdays(p)) for p in periods.all if self._is_looked_at(p)]
-        looked_at = [(p, days) for p, days in looked_at if self._in_archive(days)]
-        kept_from = self._oldest_kept([days[-1] for _, days in looked_at if days])
+        looked_at = self._looked_at(periods)
+        kept_from = self._oldest_kept(looked_at)
         decisions: list[PeriodDecision] = []
         requested = 0
-        order = reversed(looked_at) if self.policy.newest_first else looked_at
-        outdated = self.known.outdated(asset.key)
-        for period, days in order:
-            corrected = period.first in outdated
-            kept = not days or days[-1] >= kept_from or corrected
+        limit = self.policy.limit
+        for period, days in reversed(looked_at) if self.policy.newest_first else looked_at:
+            corrected = period.first in self.known.outdated(asset.key)
+            kept = corrected or period.first >= kept_from
             if not kept and not self.whole_history:
                 continue
             decision = self._decide(asset, period, days, made, together)
-            limit = self.policy.limit
-            if decision.verdict in ("due", "not_ready") and not kept:
-                decision = replace(
-                    decision,
-                    verdict="skipped",
-                    reason=why_skipped(self.policy, kept_from, "period"),
-                )
-            elif decision.verdict == "due" and not corrected and limit is not None:
+            if not kept and decision.verdict in ("due", "not_ready"):
+                decision = _skipped(decision, why_skipped(self.policy, kept_from, "period"))
+            if not corrected and decision.verdict == "due":
                 requested += 1
-                if requested > limit:
-                    reason = f"beyond the limit of {limit} per call, next call"
-                    decision = replace(decision, verdict="skipped", reason=reason)
+                if limit is not None and requested > limit:
+                    decision = _skipped(
+                        decision, f"beyond the limit of {limit} per call, next call"
+                    )
             decisions.append(decision)
         return PeriodPlan(periods, sorted(decisions, key=lambda decision: decision.day))
 
@@ -221,8 +215,7 @@ class _Planner:
             if waits:
                 verdict, reason = "not_ready", f"it waits for {waits}"
             elif period.first in self.known.outdated(asset.key) and not attempts:
-                parent, day = self.known.outdated(asset.key)[period.first]
-                reason = f"{parent.to_user_string()} {day} was materialized after it"
+                reason = self.known.why_outdated(asset.key, period.first)
         return PeriodDecision(
             period.first, verdict, reason, run_after, attempts, period, days, expected, missing
         )
@@ -247,35 +240,39 @@ class _Planner:
             return f"the source to publish {absent[0]}" if absent else None
         return self.known.missing_elsewhere(asset, period.first)
 
-    def _workdays(self, period: Period) -> list[date]:
-        calendar = self.timetable.calendar
-        first = max(period.first, calendar.first_date)
-        past = min(period.past, calendar.last_date + timedelta(days=1))
-        return list(calendar.workdays(first, past)) if first < past else []
-
     def _run_after(self, period: Period, days: Sequence[date]) -> pendulum.DateTime | None:
         """`None` also where nobody knows yet which the period's last workday will be."""
         if period.past > self.timetable.calendar.last_date + timedelta(days=1):
             return None
         return run_after_of(self.timetable, days[-1])
 
-    def _is_looked_at(self, period: Period) -> bool:
-        end = self.end or self.timetable.local_date(self.as_of)
-        return period.first <= end and (self.start is None or period.past > self.start)
+    def _looked_at(self, periods: Periods) -> list[tuple[Period, list[date]]]:
+        """The periods of the plan, oldest first, with their workdays."""
+        calendar, end = self.timetable.calendar, self.end or self.timetable.local_date(self.as_of)
+        known_to = calendar.last_date + timedelta(days=1)
+        archive_ends = self.source.last_date if self.source is not None else None
+        found = []
+        for period in periods.all:
+            if period.first > end or (self.start is not None and period.past <= self.start):
+                continue
+            first, past = max(period.first, calendar.first_date), min(period.past, known_to)
+            days = list(calendar.workdays(first, past)) if first < past else []
+            if archive_ends is None or not days or days[-1] <= archive_ends:
+                found.append((period, days))
+        return found
 
-    def _in_archive(self, days: Sequence[date]) -> bool:
-        last = self.source.last_date if self.source is not None else None
-        return last is None or not days or days[-1] <= last
-
-    def _oldest_kept(self, closes: list[date]) -> date:
-        """The last workday of the oldest kept period; `closes` has those of all."""
-        kept = date.min
+    def _oldest_kept(self, looked_at: Sequence[tuple[Period, Sequence[date]]]) -> date:
+        """The first date of the oldest period that the policy keeps."""
+        kept, policy = date.min, self.policy
         complete = self.timetable.last_complete(self.as_of)
-        past = bisect_left(closes, complete + timedelta(days=1)) if complete is not None else 0
-        if self.policy.newest is not None and past:
-            kept = closes[max(past - self.policy.newest, 0)]
-        if self.policy.since is not None:
-            kept = max(kept, self.timetable.local_date(self.policy.since))
+        closed = [p.first for p, days in looked_at if days and complete and days[-1] <= complete]
+        if policy.newest is not None and closed:
+            kept = closed[-policy.newest :][0]
+        if policy.since is not None:
+            # The interval of the local date of `since` is the first that ends after it.
+            since = self.timetable.local_date(policy.since)
+            after = [p.first for p, days in looked_at if days and days[-1] >= since]
+            kept = max(kept, after[0] if after else date.max)
         return kept
 
     def _periods(self, asset: DatedAsset) -> Periods:
@@ -289,6 +286,13 @@ class _Planner:
             raise InvalidInputError(
                 f"assets={name} has periods in {periods.timezone}, but the timetable is in"
                 f" {self.timetable.timezone}; give both the same zone."
+            )
+        parents = [self.known.dates(parent) for parent in asset.parents]
+        days = [p for p in parents if isinstance(p, WorkdayPartitionsDefinition)]
+        if days and self.timetable.calendar not in [p.calendar for p in days]:
+            raise InvalidInputError(
+                f"assets={name} is made from workdays of {days[0].calendar.name}, but the timetable"
+                f" is of {self.timetable.calendar.name}; give both the same calendar."
             )
         if periods.definition.end_offset < 1:
             raise InvalidInputError(
@@ -304,3 +308,7 @@ def _waits(missing: Sequence[AssetDay]) -> str | None:
     key, day = missing[0]
     more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
     return f"{key.to_user_string()} {day}{more}"
+
+
+def _skipped(decision: PeriodDecision, reason: str) -> PeriodDecision:
+    return replace(decision, verdict="skipped", reason=reason)

@@ -104,6 +104,10 @@ def period_skip_text(
             if done
             else "no period is complete yet"
         )
+    return "; ".join([*parts, _next(plans, source)]) + "."
+
+
+def _next(plans: PeriodPlans, source: WorkdaySource | None) -> str:
     closes = [
         (decision.run_after, key.to_user_string(), decision.day)
         for key, decision in decisions_of(plans.plans, "waiting")
@@ -111,7 +115,12 @@ def period_skip_text(
     ]
     if closes:
         run_after, name, day = min(closes)
-        parts.append(f"next run {run_after:%Y-%m-%d %H:%M} for {name} {day}")
-    elif source is not None and source.last_date is not None:
-        parts.append(source.describe())
-    return "; ".join(parts) + "."
+        return f"next run {run_after:%Y-%m-%d %H:%M} for {name} {day}"
+    begins = min(
+        (p.periods.all[-1].past for p in plans.plans.values() if p.periods.all), default=None
+    )
+    if begins is None:
+        return "no period has begun"
+    if source is not None and source.last_date is not None and source.last_date < begins:
+        return source.describe()
+    return f"the next period begins {begins}"

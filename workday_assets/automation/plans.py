@@ -168,8 +168,7 @@ class _Planner:
         """Days to be made again, of any age, that are not wanted yet; they are now."""
         found: dict[dg.AssetKey, set[date]] = {}
         for key, days in wanted.items():
-            outdated = self.known.outdated(key).keys()
-            inside = {day for day in outdated if self._asked_for(day)}
+            inside = {day for day in self.known.outdated(key) if self._asked_for(day)}
             found[key] = inside - days
             days.update(inside)
         return found
@@ -193,11 +192,9 @@ class _Planner:
         decisions = {decision.day: decision for decision in self._plan(asset, ready).decisions}
         for day in extra:
             decisions |= {d.day: d for d in self._plan(asset, ready, only=day).decisions}
-        outdated = self.known.outdated(key)
-        for day in outdated.keys() & decisions.keys():
+        for day in self.known.outdated(key) & decisions.keys():
             if decisions[day].verdict == "due" and not decisions[day].attempts:
-                parent, needed = outdated[day]
-                reason = f"{parent.to_user_string()} {needed} was materialized after it"
+                reason = self.known.why_outdated(key, day)
                 decisions[day] = replace(decisions[day], reason=reason)
         return Plan([decisions[day] for day in sorted(decisions)])
 

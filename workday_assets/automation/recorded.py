@@ -23,7 +23,7 @@ from dagster._core.storage.tags import (
 
 #: A run that was failed because it was never launched carries this tag: nothing was tried.
 NEVER_LAUNCHED_TAG = "workday/never_launched"
-#: A run that left out days whose inputs were not there carries this tag: where it succeeded, nothing
+#: A run that left out days whose inputs were not there carries this tag: if it succeeded, nothing
 #: was tried of them.
 NOT_READY_TAG = "workday/not_ready"
 
