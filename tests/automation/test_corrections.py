@@ -6,7 +6,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from support.ticks import ZONE, execute, run_until_idle
+from support.ticks import ZONE, execute, now, run_until_idle
 
 from workday_assets import (
     CatchupPolicy,
@@ -18,6 +18,7 @@ from workday_assets import (
     rollup,
     trailing_workdays,
 )
+from workday_assets.automation.plans import plan_assets
 
 CALENDAR = WorkdayCalendar.build(
     "TGT",
@@ -124,6 +125,27 @@ def test_a_short_and_a_long_way_to_the_same_asset(instance: dg.DagsterInstance) 
     }
 
 
+def test_what_is_made_again_together_says_so(instance: dg.DagsterInstance) -> None:
+    """A chain on one day goes into one run; each asset names what it is made again for."""
+    rates = asset("rates", WORKDAYS)
+    returns = asset("returns", WORKDAYS, rates=None)
+    volatility = asset("volatility", WORKDAYS, returns=None)
+    defs = project(rates, returns, volatility)
+    execute(defs, instance, ["rates", "returns", "volatility"], "2026-04-20", LAST)
+    execute(defs, instance, ["rates"], "2026-04-22")
+    graph, keys = defs.resolve_asset_graph(), [returns.key, volatility.key]
+    plans = plan_assets(
+        graph, instance, keys, TABLE, as_of=now(NOON), policy=CatchupPolicy.latest()
+    )
+    reasons = {
+        key.to_user_string(): [d.reason for d in p.of("due")] for key, p in plans.plans.items()
+    }
+    assert reasons == {
+        "returns": ["rates 2026-04-22 was materialized after it"],
+        "volatility": ["returns 2026-04-22 is made again with it"],
+    }
+
+
 def test_its_week_its_month_and_its_quarter(instance: dg.DagsterInstance) -> None:
     """Roll-ups are made again once each, also of what is made again later, and of one another."""
     months = dg.MonthlyPartitionsDefinition("2026-01-01", timezone=ZONE, end_offset=1)
@@ -145,8 +167,9 @@ def test_its_week_its_month_and_its_quarter(instance: dg.DagsterInstance) -> Non
     execute(defs, instance, ["weekly"], "2025-12-29", "2026-04-20")
     execute(defs, instance, ["monthly"], "2026-01-01", "2026-04-01")
     execute(defs, instance, ["quarterly"], "2026-01-01")
-    # The returns of Tuesday 31 March are in March, those of the day after in April.
-    assert corrected(defs, instance, "2026-03-31", ["days", "closes"]) == {
+    # The returns of Tuesday 31 March are in March, those of the day after in April. What "closes"
+    # asks for runs first: it must not ask for a month whose returns are to be made again.
+    assert corrected(defs, instance, "2026-03-31", ["closes", "days"]) == {
         "returns": ["2026-03-31", "2026-04-01"],
         "weekly": ["2026-03-30"],
         "monthly": ["2026-03-01", "2026-04-01"],

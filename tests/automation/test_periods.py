@@ -273,6 +273,8 @@ def test_an_old_correction_is_not_held_by_the_policy(instance: dg.DagsterInstanc
     execute(definitions(monthly), instance, ["monthly"], "2026-01-01")
     report(instance, "rates", "2026-01-15")
     defs = definitions(monthly)
+    found = decisions(instance, monthly, "2026-11-15T12:00", policy=LATEST)["2026-01-01"]
+    assert (found.verdict, found.reason) == ("due", "rates 2026-01-15 was materialized after it")
     data = tick(defs, "closes", instance, "2026-11-15T12:00")
     assert run_keys(data) == ["monthly 2026-01-01#1"]
     execute(defs, instance, ["monthly"], "2026-01-01")
@@ -297,6 +299,79 @@ def test_many_periods_are_one_range(instance: dg.DagsterInstance) -> None:
     assert tags["dagster/asset_partition_range_end"] == "2026-10-01"
     assert tags["workday/logical_date_first"] == "2025-12-01"
     assert tags["workday/logical_date_last"] == "2026-10-30"
+
+
+def test_many_periods_of_an_asset_that_makes_one_at_a_time(instance: dg.DagsterInstance) -> None:
+    """An asset with Dagster's default backfill policy gets a run per period, however many."""
+
+    @dg.asset(partitions_def=MONTHS, deps=[dg.AssetDep(rates, partition_mapping=rollup())])
+    def single() -> None: ...
+
+    all_days(instance, "2025-12-01", "2026-11-01")
+    defs = definitions(single, policy=CatchupPolicy.all())
+    assert len(run_keys(tick(defs, "closes", instance, "2026-11-01T00:00"))) == 11
+
+
+def test_a_correction_counts_against_no_limit(instance: dg.DagsterInstance) -> None:
+    """With one period a tick, one that was never made is asked for beside one to be made again."""
+    all_days(instance, "2025-12-01", "2026-02-01")
+    report(instance, "monthly", "2025-12-01")
+    report(instance, "rates", "2025-12-10")
+    defs = definitions(monthly, policy=CatchupPolicy.all(limit=1))
+    data = tick(defs, "closes", instance, "2026-01-31T00:00")
+    assert run_keys(data) == ["monthly 2025-12-01#0", "monthly 2026-01-01#0"]
+
+
+def test_an_old_failure_is_not_told_at_each_tick(instance: dg.DagsterInstance) -> None:
+    """A failed month is named while the policy keeps it, and not for ever."""
+    january(instance)
+    defs = definitions(monthly)
+    config = {"ops": {"monthly": {"config": {"fail": True}}}}
+    execute(defs, instance, ["monthly"], "2026-01-01", run_config=config)
+    report(instance, "monthly", "2026-05-01")
+    data = tick(defs, "closes", instance, "2026-06-02T12:00")
+    assert (data.skip_message or "").startswith("nothing is due of the newest period")
+    assert decisions(instance, monthly, "2026-06-02T12:00")["2026-01-01"].verdict == "failed"
+
+
+def test_a_month_before_the_first_upstream_day(instance: dg.DagsterInstance) -> None:
+    """It has workdays, and no upstream partition: there is nothing to make it from."""
+
+    @dg.asset(partitions_def=WorkdayPartitionsDefinition(CALENDAR, ZONE, start="2026-01-01"))
+    def late() -> None: ...
+
+    @dg.asset(partitions_def=MONTHS, deps=[dg.AssetDep(late, partition_mapping=rollup())])
+    def summary() -> None: ...
+
+    graph = dg.Definitions([late, summary]).resolve_asset_graph()
+    plans = plan_periods(graph, instance, [summary.key], TABLE, as_of=now("2026-02-01T00:00"))
+    assert [(d.verdict, d.reason) for d in plans.plans[summary.key].decisions] == [
+        ("closed", "no upstream partition is in it"),
+        ("not_ready", "it waits for late 2026-01-02 and 20 more"),
+        ("waiting", "it may run from 2026-02-28 00:00 Europe/Berlin"),
+    ]
+
+
+def test_a_parent_whose_partitions_are_no_dates(instance: dg.DagsterInstance) -> None:
+    """It is waited for by its key."""
+
+    @dg.asset(partitions_def=dg.StaticPartitionsDefinition(["EUR", "USD"]))
+    def limits() -> None: ...
+
+    mapping = dg.SpecificPartitionsPartitionMapping(["USD"])
+    deps = [dg.AssetDep(rates, partition_mapping=rollup())]
+    deps.append(dg.AssetDep(limits, partition_mapping=mapping))
+
+    @dg.asset(partitions_def=MONTHS, deps=deps)
+    def checked() -> None: ...
+
+    january(instance)
+    sensor = build_period_close_sensor("closes", [checked], TABLE, policy=LATEST)
+    defs = dg.Definitions([rates, limits, checked], sensors=[sensor])
+    data = tick(defs, "closes", instance, "2026-01-31T00:00")
+    assert "checked 2026-01-01: it waits for limits USD;" in (data.skip_message or "")
+    report(instance, "limits", "USD")
+    assert run_keys(tick(defs, "closes", instance, "2026-01-31T00:00")) == ["checked 2026-01-01#0"]
 
 
 def test_a_week_without_a_workday(instance: dg.DagsterInstance) -> None:
