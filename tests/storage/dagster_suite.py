@@ -16,7 +16,6 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import dagster as dg
@@ -103,10 +102,10 @@ class TestWorkdayEventLogStorage(TestEventLogStorage):
             yield instance
 
     @pytest.fixture(name="storage")
-    def event_log_storage(self, instance: dg.DagsterInstance) -> Iterator[WorkdayEventLogStorage]:
+    def event_log_storage(self, instance: dg.DagsterInstance) -> WorkdayEventLogStorage:
         """Its event log."""
         assert isinstance(instance.event_log_storage, WorkdayEventLogStorage)
-        yield instance.event_log_storage
+        return instance.event_log_storage
 
     def can_wipe_asset_partitions(self) -> bool:
         """No, as in Dagster's own Postgres storage."""

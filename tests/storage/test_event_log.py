@@ -1,16 +1,19 @@
-"""Events written in bulk mean what events written one by one mean, on the real Postgres."""
+"""Events are written in bulk, whole or not at all, and never twice, on the real Postgres."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import psycopg2
 import pytest
-from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
-from sqlalchemy.exc import IntegrityError
+import sqlalchemy
+from support.lossy import LossyPath
 
 from workday_assets.storage.event_log import WorkdayEventLogStorage
-from workday_assets.storage.state import find_instance
+from workday_assets.storage.event_rows import event_rows
+from workday_assets.storage.server import join_server
+from workday_assets.storage.state import POSTGRES_URL_VARIABLE, find_instance
 
 DAYS = dg.DailyPartitionsDefinition("2026-01-01", end_date="2026-01-31")
 RANGE = {
@@ -18,19 +21,30 @@ RANGE = {
     "dagster/asset_partition_range_end": "2026-01-09",
 }
 KEYS = [f"2026-01-0{n}" for n in range(5, 10)]
-FIRST, SECOND = dg.AssetKey("first"), dg.AssetKey("second")
+MADE = dg.AssetKey("made")
+PLANNED = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED
+MATERIALIZED = dg.DagsterEventType.ASSET_MATERIALIZATION
+TABLES = ("event_logs", "asset_event_tags", "asset_keys")
+
+# When a row is refused, by the table that is written: in the middle of the events, then in the
+# middle of their tags, then at the asset's newest event, with which a batch ends.
+FAULTS = {
+    "event_logs": "NEW.partition = '2026-01-08' AND NEW.dagster_event_type = '{type}'",
+    "asset_event_tags": "'2026-01-08' = (SELECT partition FROM event_logs WHERE id = NEW.event_id)",
+    "asset_keys": "NEW.last_materialization LIKE '%2026-01-09%'",
+}
+ERRORS = {
+    "refused row": "RAISE 'this row is refused'",
+    "killed connection": "PERFORM pg_terminate_backend(pg_backend_pid())",
+}
 
 
 @dg.asset(partitions_def=DAYS, backfill_policy=dg.BackfillPolicy.single_run(), code_version="1")
-def first() -> dg.MaterializeResult[None]:
-    """Materializes every day of its range."""
-    return dg.MaterializeResult(metadata={"answer": 42}, tags={"kind": "made"})
-
-
-@dg.asset(partitions_def=DAYS, backfill_policy=dg.BackfillPolicy.single_run(), deps=[first])
-def second() -> None:
-    """Fails."""
-    raise ValueError("second never works")
+def made(context: dg.AssetExecutionContext) -> None:
+    """Materializes every day of its range, each with a text of its own."""
+    for key in context.partition_keys:
+        text = f"tab\t, newline\n, \\N, \\., 'quote', ünïcode of {key}"
+        context.add_asset_metadata({"text": text}, partition_key=key)
 
 
 @pytest.fixture
@@ -41,92 +55,148 @@ def instance(project: Path) -> Iterator[dg.DagsterInstance]:
         yield found
 
 
-def believed(instance: dg.DagsterInstance, run_id: str) -> dict[str, Any]:
-    """What the public read methods say of the two assets after a run."""
-    storage = instance.event_log_storage
-    records = instance.get_records_for_run(run_id).records
-    attempts = {
-        key: storage.get_latest_asset_partition_materialization_attempts_without_materializations(
-            key
-        )
-        for key in (FIRST, SECOND)
-    }
-    entries = {record.asset_entry.asset_key: record for record in instance.get_asset_records()}
-    return {
-        "materialized": {k: instance.get_materialized_partitions(k) for k in (FIRST, SECOND)},
-        "attempts": {
-            key: {p: r == run_id for p, (r, _) in a.items()} for key, a in attempts.items()
-        },
-        "events": [
-            (
-                record.event_log_entry.get_dagster_event().event_type_value,
-                str(record.event_log_entry.get_dagster_event().asset_key),
-                record.partition_key,
-            )
-            for record in records
-            if record.event_log_entry.is_dagster_event
-            and record.event_log_entry.get_dagster_event().asset_key
-        ],
-        "newest": {key: entries[key].asset_entry.last_run_id == run_id for key in (FIRST, SECOND)},
-        "tags": instance.get_event_tags_for_asset(FIRST),
-    }
-
-
 def ranged_run(instance: dg.DagsterInstance) -> str:
-    """One run over five days of which the second asset fails; its id."""
-    result = dg.materialize([first, second], instance=instance, tags=RANGE, raise_on_error=False)
-    assert not result.success
-    return result.run_id
+    """One run over five days; its id."""
+    return dg.materialize([made], instance=instance, tags=RANGE).run_id
 
 
-def test_bulk_and_single_events_are_read_alike(
-    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Planned, materialized and failed partitions look the same either way."""
-    written: list[int] = []
-    plain = WorkdayEventLogStorage.store_event_batch
-    monkeypatch.setattr(
-        WorkdayEventLogStorage,
-        "store_event_batch",
-        lambda self, events: (written.append(len(events)), plain(self, events))[1],
+def asset_events(instance: dg.DagsterInstance, run_id: str) -> list[dg.EventLogEntry]:
+    """The events of a run that name its asset, in their order."""
+    records = instance.get_records_for_run(run_id, of_type={PLANNED, MATERIALIZED}).records
+    return [record.event_log_entry for record in records]
+
+
+def partitions(instance: dg.DagsterInstance, run_id: str) -> dict[Any, list[str | None]]:
+    """The partitions that a run planned and materialized, in the order of the events."""
+    found: dict[Any, list[str | None]] = {PLANNED: [], MATERIALIZED: []}
+    for event in asset_events(instance, run_id):
+        found[event.dagster_event_type].append(event.get_dagster_event().partition)
+    return found
+
+
+def execute(instance: dg.DagsterInstance, *statements: str) -> None:
+    """Run statements in the instance's database."""
+    storage = instance.event_log_storage
+    assert isinstance(storage, WorkdayEventLogStorage)
+    with storage.index_connection() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement.replace("%", "%%"))
+
+
+def stored_rows(instance: dg.DagsterInstance) -> dict[str, list[Any]]:
+    """Every row of the tables that a batch writes to."""
+    storage = instance.event_log_storage
+    assert isinstance(storage, WorkdayEventLogStorage)
+    with storage.index_connection() as connection:
+        return {
+            table: list(connection.exec_driver_sql(f"SELECT * FROM {table} ORDER BY id"))  # noqa: S608
+            for table in TABLES
+        }
+
+
+def fail_once(instance: dg.DagsterInstance, table: str, error: str, type: str = "%") -> None:
+    """Let the database do `error` at the first row of `table` that its fault names."""
+    execute(
+        instance,
+        "CREATE SEQUENCE faults",  # counts on when the transaction is rolled back
+        f"""CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF {FAULTS[table].format(type=type)} THEN
+        IF nextval('faults') = 1 THEN {ERRORS[error]}; END IF; END IF;
+        RETURN NEW; END $$""",
+        f"CREATE TRIGGER fail BEFORE INSERT OR UPDATE ON {table}"
+        " FOR EACH ROW EXECUTE FUNCTION fail()",
     )
-    monkeypatch.setenv("DAGSTER_EVENT_BATCH_SIZE", "0")
-    singly = believed(instance, ranged_run(instance))
-    assert written == []
-    for key in (FIRST, SECOND):
-        instance.wipe_assets([key])
-    monkeypatch.setenv("DAGSTER_EVENT_BATCH_SIZE", "1000")
-    in_bulk = believed(instance, ranged_run(instance))
-    assert written == [10, 5]
-    assert in_bulk == singly
-    assert in_bulk["materialized"] == {FIRST: set(KEYS), SECOND: set()}
-    assert in_bulk["attempts"] == {FIRST: {}, SECOND: dict.fromkeys(KEYS, True)}
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("table", FAULTS)
+def test_a_batch_is_stored_whole_or_not_at_all(
+    instance: dg.DagsterInstance, table: str, error: str
+) -> None:
+    """Wherever a batch breaks, nothing of it is left behind; the next one is stored."""
+    run_id = ranged_run(instance)
+    batch = [e for e in asset_events(instance, run_id) if e.dagster_event_type == MATERIALIZED]
+    before = stored_rows(instance)
+    fail_once(instance, table, error, MATERIALIZED.value)
+    with pytest.raises((psycopg2.Error, sqlalchemy.exc.DBAPIError)):
+        instance.event_log_storage.store_event_batch(batch)
+    assert stored_rows(instance) == before
+    instance.event_log_storage.store_event_batch(batch)
+    assert {t: len(rows) - len(before[t]) for t, rows in stored_rows(instance).items()} == {
+        "event_logs": 5,
+        "asset_event_tags": 5,
+        "asset_keys": 0,
+    }
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize(
+    ("table", "broken"),
+    [
+        ("event_logs", PLANNED),
+        ("event_logs", MATERIALIZED),
+        ("asset_event_tags", MATERIALIZED),
+        ("asset_keys", MATERIALIZED),
+    ],
+    ids=["planned events", "materializations", "tags", "newest event"],
+)
+def test_a_broken_batch_loses_and_doubles_nothing(
+    instance: dg.DagsterInstance,
+    capfd: pytest.CaptureFixture[str],
+    table: str,
+    broken: dg.DagsterEventType,
+    error: str,
+) -> None:
+    """Dagster stores the events one by one after a batch failed; each is there once."""
+    fail_once(instance, table, error, broken.value)
+    run_id = ranged_run(instance)
+    assert capfd.readouterr().err.count("Falling back") == 1
+    assert partitions(instance, run_id) == {PLANNED: KEYS, MATERIALIZED: KEYS}
+    assert instance.get_materialized_partitions(MADE) == set(KEYS)
+    assert len(stored_rows(instance)["asset_event_tags"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("lost", "fallbacks"), [("commit", 1), ("answer", 0)], ids=["commit", "answer to the commit"]
+)
+def test_a_lost_answer_doubles_nothing(
+    project: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    lost: str,
+    fallbacks: int,
+) -> None:
+    """A connection that breaks at the end of a batch: its events are there once, either way."""
+    assert project.is_dir()
+    lease = join_server(tmp_path / "external")
+    server = Path(str(sqlalchemy.make_url(lease.url).query["host"]))
+    folder = tmp_path / "lossy"
+    folder.mkdir()
+    path = LossyPath(folder, server)
+    monkeypatch.setenv(POSTGRES_URL_VARIABLE, f"postgresql://postgres@/postgres?host={folder}")
+    with find_instance().open() as instance:
+        path.lose(lost)
+        run_id = ranged_run(instance)
+        assert partitions(instance, run_id) == {PLANNED: KEYS, MATERIALIZED: KEYS}
+        assert path.lost == 1
+    assert capfd.readouterr().err.count("Falling back") == fallbacks
+    path.close()
+    lease.close()
+
+
+def test_rows_are_those_that_dagster_writes(instance: dg.DagsterInstance) -> None:
+    """Column by column and text by text, a row is what Dagster's own method makes of the event."""
+    storage = instance.event_log_storage
+    assert isinstance(storage, WorkdayEventLogStorage)
+    events = asset_events(instance, ranged_run(instance))
+    assert [dict(stored.row) for stored in event_rows(events)] == [
+        storage._event_to_row(event) for event in events
+    ]
+    assert len(events) == 10
 
 
 def test_bulk_writing_is_on_by_default(instance: dg.DagsterInstance) -> None:
     """Opening the instance is enough; no variable has to be set."""
     assert isinstance(instance.event_log_storage, WorkdayEventLogStorage)
     assert instance._is_batch_writing_enabled()
-
-
-def test_a_batch_is_stored_whole_or_not_at_all(
-    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """When a row of a batch is refused, none of the others is left behind."""
-    run_id = ranged_run(instance)
-    storage = instance.event_log_storage
-    assert isinstance(storage, WorkdayEventLogStorage)
-    entries = [
-        record.event_log_entry
-        for record in instance.get_records_for_run(run_id).records
-        if record.event_log_entry.is_dagster_event
-        and record.event_log_entry.get_dagster_event().is_step_materialization
-    ]
-    before = instance.get_records_for_run(run_id).records
-    whole = storage._event_to_row
-    rows = {id(entry): whole(entry) for entry in entries}
-    rows[id(entries[3])][SqlEventLogStorageTable.c.event.name] = None
-    monkeypatch.setattr(storage, "_event_to_row", lambda entry: rows[id(entry)])
-    with pytest.raises(IntegrityError):
-        storage.store_event_batch(entries)
-    assert instance.get_records_for_run(run_id).records == before

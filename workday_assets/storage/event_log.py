@@ -7,24 +7,33 @@ is set, which `WorkdayStorage` does, and writes them singly again when a batch f
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import dagster as dg
 import sqlalchemy
-from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
+from dagster._core.events import BATCH_WRITABLE_EVENTS
+from dagster._core.storage.event_log.schema import (
+    AssetCheckExecutionsTable,
+    AssetEventTagsTable,
+    SqlEventLogStorageTable,
+)
 from dagster_postgres.event_log import PostgresEventLogStorage
 
+from workday_assets.storage.bulk import copy_rows, reserve_ids, start_transaction, was_committed
+from workday_assets.storage.event_rows import EventRow, check_rows, event_rows, tag_rows
 from workday_assets.storage.liveness import RunLocks
 
 if TYPE_CHECKING:
     from workday_assets.storage.server import ServerLease
 
-_BULK = {
-    dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED,
-    dg.DagsterEventType.ASSET_MATERIALIZATION,
-}
+# A child of Dagster's logger, so that `dagster dev` shows it.
+_logger = logging.getLogger("dagster.workday_assets")
+
+# An asset's failure is an event that Dagster stores in its cloud only.
+_BULK = BATCH_WRITABLE_EVENTS - {dg.DagsterEventType.ASSET_FAILED_TO_MATERIALIZE}
 
 
 class WorkdayEventLogStorage(PostgresEventLogStorage):
@@ -61,25 +70,48 @@ class WorkdayEventLogStorage(PostgresEventLogStorage):
         super().store_event(event)
 
     def store_event_batch(self, events: Sequence[dg.EventLogEntry]) -> None:
-        """Store planned and materialization events in one transaction: all of them or none.
+        """Store the events of a ranged run in one transaction: all of them or none.
 
-        Rows, tags and the assets' newest events are what `store_event` would have written for each.
-        Other events go to Dagster's own method.
+        What is stored is what `store_event` would have stored for each. When the connection breaks
+        on the way of the answer, the server is asked whether it has committed, so that Dagster,
+        which stores the events one by one after an error, does not store them twice.
         """
         self._locks.renew()
-        if {event.get_dagster_event().event_type for event in events} - _BULK:
+        if {event.dagster_event_type for event in events} - _BULK:
             super().store_event_batch(events)
             return
-        insert = SqlEventLogStorageTable.insert().returning(
-            SqlEventLogStorageTable.c.id, sort_by_parameter_order=True
-        )
-        rows = [self._event_to_row(event) for event in events]
-        newest = {str(event.get_dagster_event().asset_key): n for n, event in enumerate(events)}
-        with self.index_transaction() as connection:
-            ids = [int(found) for found in connection.execute(insert, rows).scalars()]
-            self._store_asset_event_tags(connection, events, ids)
-            for _, n in sorted(newest.items()):
-                self._store_asset_event(connection, events[n], ids[n])
+        stored = event_rows(events)
+        transaction = None
+        try:
+            with self.index_transaction() as connection:
+                transaction = start_transaction(connection)
+                self._store_rows(connection, stored)
+        except Exception as error:
+            if transaction is None or not was_committed(self._engine, transaction):
+                raise
+            _logger.warning("%d events were stored, and then: %s", len(events), error)
+
+    def _store_rows(self, connection: sqlalchemy.Connection, stored: list[EventRow]) -> None:
+        ids = reserve_ids(connection, SqlEventLogStorageTable.c.id, len(stored))
+        numbered = list(zip(ids, stored, strict=True))
+        events = [{"id": n, **each.row} for n, each in numbered]
+        tags = [
+            row
+            for n, each in numbered
+            for row in tag_rows(each, n, self._tags_for_asset_event(each.event))
+        ]
+        checks = [row for n, each in numbered for row in check_rows(each, n)]
+        copy_rows(connection, SqlEventLogStorageTable, events)
+        copy_rows(connection, AssetEventTagsTable, tags)
+        copy_rows(connection, AssetCheckExecutionsTable, checks)
+        newest = {
+            (each.asset_key, each.row["dagster_event_type"]): (each.event, n)
+            for n, each in numbered
+            if each.asset_key is not None
+        }
+        # In one order, so that two runs that write the same assets never wait for each other.
+        for (_, _), (event, n) in sorted(newest.items(), key=lambda of: (of[0][0], of[1][1])):
+            self._store_asset_event(connection, event, n)
 
     def dispose(self) -> None:
         """Close the log, and give up the locks and the embedded server."""
