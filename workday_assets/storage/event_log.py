@@ -105,12 +105,12 @@ class WorkdayEventLogStorage(PostgresEventLogStorage):
         copy_rows(connection, AssetEventTagsTable, tags)
         copy_rows(connection, AssetCheckExecutionsTable, checks)
         newest = {
-            (each.asset_key, each.row["dagster_event_type"]): (each.event, n)
+            (each.asset_key, each.row["dagster_event_type"]): (each.asset_key, n, each.event)
             for n, each in numbered
             if each.asset_key is not None
         }
-        # In one order, so that two runs that write the same assets never wait for each other.
-        for (_, _), (event, n) in sorted(newest.items(), key=lambda of: (of[0][0], of[1][1])):
+        # By asset, so that two runs that write the same assets never wait for each other.
+        for _, n, event in sorted(newest.values()):
             self._store_asset_event(connection, event, n)
 
     def dispose(self) -> None:
