@@ -9,7 +9,9 @@ import psycopg2
 import pytest
 import sqlalchemy
 from support.lossy import LossyPath
+from support.projects import dev_starter
 
+from workday_assets.errors import InstanceError
 from workday_assets.storage.event_log import WorkdayEventLogStorage
 from workday_assets.storage.event_rows import event_rows
 from workday_assets.storage.server import join_server
@@ -25,6 +27,32 @@ MADE = dg.AssetKey("made")
 PLANNED = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED
 MATERIALIZED = dg.DagsterEventType.ASSET_MATERIALIZATION
 TABLES = ("event_logs", "asset_event_tags", "asset_keys")
+
+BATCH_VARIABLE = "DAGSTER_EVENT_BATCH_SIZE"
+
+DEFINITIONS = """
+import os
+
+import dagster as dg
+
+@dg.asset(
+    partitions_def=dg.DailyPartitionsDefinition("2026-01-01", end_date="2026-01-31"),
+    backfill_policy=dg.BackfillPolicy.single_run(),
+)
+def made():
+    return dg.MaterializeResult(metadata={"batch size": os.environ["DAGSTER_EVENT_BATCH_SIZE"]})
+
+job = dg.define_asset_job("job", [made], executor_def=dg.in_process_executor)
+
+@dg.sensor(job=job, default_status=dg.DefaultSensorStatus.RUNNING)
+def once():
+    yield dg.RunRequest(run_key="once", tags={
+        "dagster/asset_partition_range_start": "2026-01-05",
+        "dagster/asset_partition_range_end": "2026-01-09",
+    })
+
+defs = dg.Definitions([made], jobs=[job], sensors=[once])
+"""
 
 # When a row is refused, by the table that is written: in the middle of the events, then in the
 # middle of their tags, then at the asset's newest event, with which a batch ends.
@@ -45,6 +73,12 @@ def made(context: dg.AssetExecutionContext) -> None:
     for key in context.partition_keys:
         text = f"tab\t, newline\n, \\N, \\., 'quote', ünïcode of {key}"
         context.add_asset_metadata({"text": text}, partition_key=key)
+
+
+@pytest.fixture(autouse=True)
+def _no_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget what an instance that was opened before has set."""
+    monkeypatch.delenv(BATCH_VARIABLE, raising=False)
 
 
 @pytest.fixture
@@ -196,7 +230,62 @@ def test_rows_are_those_that_dagster_writes(instance: dg.DagsterInstance) -> Non
     assert len(events) == 10
 
 
-def test_bulk_writing_is_on_by_default(instance: dg.DagsterInstance) -> None:
-    """Opening the instance is enough; no variable has to be set."""
-    assert isinstance(instance.event_log_storage, WorkdayEventLogStorage)
-    assert instance._is_batch_writing_enabled()
+def test_batches_are_on_by_default(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening the instance is enough, as a test or a command does; a range is one batch."""
+    batches: list[int] = []
+    store = WorkdayEventLogStorage.store_event_batch
+    monkeypatch.setattr(
+        WorkdayEventLogStorage,
+        "store_event_batch",
+        lambda storage, events: (batches.append(len(events)), store(storage, events))[1],
+    )
+    ranged_run(instance)
+    assert batches == [5, 5]
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("size", ["0", "-1"])
+def test_batches_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, size: str) -> None:
+    """With no batch size, events are stored one by one, as Dagster does by default."""
+    monkeypatch.setenv(BATCH_VARIABLE, size)
+    monkeypatch.setattr(WorkdayEventLogStorage, "store_event_batch", None)
+    with find_instance().open() as instance:
+        assert partitions(instance, ranged_run(instance)) == {PLANNED: KEYS, MATERIALIZED: KEYS}
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("size", ["many", "1000.0", ""], ids=["word", "fraction", "nothing"])
+def test_a_batch_size_that_means_nothing_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, size: str
+) -> None:
+    """It is refused when the instance is opened, not in the middle of a run."""
+    monkeypatch.setenv(BATCH_VARIABLE, size)
+    with pytest.raises(InstanceError) as caught, find_instance().open():
+        pass
+    assert str(caught.value) == (
+        f"DAGSTER_EVENT_BATCH_SIZE={size} is not a whole number; write how many events are stored"
+        " at once, or 0 to store them one by one, or unset it for 1000."
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "seen"), [(None, "1000"), ("7", "7")], ids=["by default", "a value of one's own"]
+)
+def test_batches_are_on_in_a_launched_run(
+    project: Path, monkeypatch: pytest.MonkeyPatch, own: str | None, seen: str
+) -> None:
+    """In a run that the daemon of a plain `dagster dev` launches, nothing has to be set."""
+    if own:
+        monkeypatch.setenv(BATCH_VARIABLE, own)
+    (project / "tiny_definitions.py").write_text(DEFINITIONS)
+    (project / "workspace.yaml").write_text("load_from:\n  - python_module: tiny_definitions\n")
+    with dev_starter(project) as start:
+        run_id = start().wait_for_the_run()
+    with find_instance().open() as instance:
+        events = asset_events(instance, run_id)
+    made = [e.asset_materialization for e in events if e.dagster_event_type == MATERIALIZED]
+    assert [(m.partition, m.metadata["batch size"].value) for m in made if m] == [
+        (key, seen) for key in KEYS
+    ]

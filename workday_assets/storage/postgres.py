@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from workday_assets.storage.server import ServerLease
 
 _DRIVERS = ("postgres", "postgresql", "postgresql+psycopg2")
-_EVENT_BATCH_SIZE = "1000"
+_BATCH_VARIABLE = "DAGSTER_EVENT_BATCH_SIZE"
+_BATCH_SIZE = "1000"
 _CREATION_LOCK = 0x776F726B  # "work": one process at a time makes the tables
 
 
@@ -41,14 +42,14 @@ class WorkdayStorage(DagsterStorage[DagsterInstance], ConfigurableClass):
     """Runs, events and schedules in one Postgres; it takes no configuration.
 
     Raises:
-        InstanceError: the server cannot be reached, or not be started.
+        InstanceError: the server cannot be reached, or not be started, or a variable that it reads
+            has a value that means nothing.
     """
 
     def __init__(self, inst_data: ConfigurableClassData | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._inst_data = inst_data
-        # Read by Dagster in this process and those that it starts.
-        os.environ.setdefault("DAGSTER_EVENT_BATCH_SIZE", _EVENT_BATCH_SIZE)
+        _switch_batches_on()
         external = os.environ.get(POSTGRES_URL_VARIABLE)
         lease = None if external else _embedded_server()
         url = lease.url if lease is not None else driver_url(external or "")
@@ -128,6 +129,22 @@ def driver_url(url: str) -> str:
             " works with psycopg2 only; write postgresql://."
         )
     return parsed.set(drivername="postgresql+psycopg2").render_as_string(hide_password=False)
+
+
+def _switch_batches_on() -> None:
+    """Let Dagster hand over events in batches, in this process and those that it starts.
+
+    Every process that stores an event opens the instance first, however it was started. A value of
+    the user's own stays.
+    """
+    size = os.environ.setdefault(_BATCH_VARIABLE, _BATCH_SIZE)
+    try:
+        int(size)
+    except ValueError:
+        raise InstanceError(
+            f"{_BATCH_VARIABLE}={size} is not a whole number; write how many events are stored at"
+            f" once, or 0 to store them one by one, or unset it for {_BATCH_SIZE}."
+        ) from None
 
 
 def _embedded_server() -> ServerLease:
