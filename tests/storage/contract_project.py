@@ -7,6 +7,14 @@ import sys
 from collections.abc import Callable, Iterator
 
 import dagster as dg
+from dagster._core.definitions.asset_checks.asset_check_evaluation import (
+    AssetCheckEvaluationPlanned,
+)
+from dagster._core.events import (
+    AssetMaterializationPlannedData,
+    AssetObservationData,
+    StepMaterializationData,
+)
 from dagster._core.instance import InstanceRef
 from dagster._serdes import deserialize_value
 
@@ -105,15 +113,6 @@ def ranged(start: str = KEYS[0], end: str = KEYS[-1]) -> dict[str, str]:
 def events(run_id: str, timestamp: float) -> Iterator[dg.EventLogEntry]:
     """One batch with every kind of event that Dagster writes in batches, over two assets."""
     subset = DAYS.subset_with_partition_keys(KEYS).to_serializable_subset()
-    from dagster._core.definitions.asset_checks.asset_check_evaluation import (
-        AssetCheckEvaluationPlanned,
-    )
-    from dagster._core.events import (
-        AssetMaterializationPlannedData,
-        AssetObservationData,
-        StepMaterializationData,
-    )
-
     planned, made, seen, check = (
         dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED,
         dg.DagsterEventType.ASSET_MATERIALIZATION,
