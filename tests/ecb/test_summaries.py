@@ -170,6 +170,9 @@ def test_january_2026_is_fed_by_exactly_its_21_workdays(tmp_path: Path) -> None:
             "sha256": hashlib.sha256("\n".join(JANUARY_2026).encode()).hexdigest(),
         }
     }
+    assert said["chart"].startswith(
+        "![What one euro buys, January 2026: change since 2026-01-02](data:image/svg+xml;base64,"
+    )
     dollar = stored(tmp_path, monthly_summary).set_index("currency").loc["USD"]
     rates = [HISTORY[date.fromisoformat(day)]["USD"] for day in JANUARY_2026]
     ends = [rates[0], max(rates), min(rates), rates[-1]]

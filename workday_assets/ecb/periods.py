@@ -1,6 +1,6 @@
 """The assets with a partition per week or month, made of exactly the workdays inside."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -9,6 +9,7 @@ import pandas as pd
 
 from workday_assets.ecb import transforms
 from workday_assets.ecb.assets import CALENDAR, RATES, TIMEZONE, WORKDAYS
+from workday_assets.ecb.charts import month_chart
 from workday_assets.ecb.metadata import (
     add_partition_metadata,
     calendar_metadata,
@@ -78,13 +79,22 @@ def monthly_summary(
     context: dg.AssetExecutionContext, reference_rates: pd.DataFrame
 ) -> pd.DataFrame:
     """date, currency, open, high, low, close, mean, days."""
-    return _summary(context, reference_rates)
+    charts = {
+        key: {"chart": month_chart(reference_rates, date.fromisoformat(key))}
+        for key in context.partition_keys
+    }
+    return _summary(context, reference_rates, charts)
 
 
 PERIOD_ASSETS = [weekly_summary, monthly_summary]
 
 
-def _summary(context: dg.AssetExecutionContext, rates: pd.DataFrame) -> pd.DataFrame:
+def _summary(
+    context: dg.AssetExecutionContext,
+    rates: pd.DataFrame,
+    more: Mapping[str, Mapping[str, Any]] | None = None,
+) -> pd.DataFrame:
+    """The rows of the run's periods; `more` is metadata by key beside what each period records."""
     missing_keys(context, "reference_rates", rates)  # refuses files that are gone
     keys = context.partition_keys
     rows = transforms.summary(rates, [date.fromisoformat(key) for key in keys])
@@ -93,7 +103,7 @@ def _summary(context: dg.AssetExecutionContext, rates: pd.DataFrame) -> pd.DataF
     for key, expected in zip(keys, _expected(context, keys), strict=True):
         used = [day for day in expected if day in found]
         metadata[key] |= found_metadata(expected, used)
-        metadata[key] |= calendar_metadata(CALENDAR)
+        metadata[key] |= {**calendar_metadata(CALENDAR), **(more or {}).get(key, {})}
         metadata[key] |= inputs_metadata({RATES.to_user_string(): list(map(str, used))})
     add_partition_metadata(context, metadata)
     return rows
