@@ -36,7 +36,7 @@ def month_chart(rates: pd.DataFrame, first: date) -> dg.MarkdownMetadataValue:
 
     Each line is the change of the units per euro since the month's first day with rates, in
     percent: up is where the euro gains. A dot is a day with rates. The picture is an SVG of about
-    5 kB inside its own address (``data:``): Dagster's pages show it, and no server has to keep it.
+    6 kB inside its own address (``data:``): Dagster's pages show it, and no server has to keep it.
 
     Args:
         rates: what `transforms.reference_rates` returns; other months are left out.
