@@ -12,12 +12,10 @@ from collections.abc import Mapping, Sequence
 import dagster as dg
 import pandas as pd
 
+from workday_assets.automation.recorded import NOT_READY_TAG
 from workday_assets.errors import MissingPartitionError
 from workday_assets.partitions import WorkdayPartitionsDefinition
 from workday_assets.storage.parquet import MADE, MISSING
-
-#: A run that left out days which were not ready carries this tag: nothing was tried of them.
-NOT_READY_TAG = "workday/not_ready"
 
 
 def ready_keys(context: dg.AssetExecutionContext, **inputs: pd.DataFrame) -> list[str]:

@@ -1,4 +1,4 @@
-"""What runs the ECB's assets by itself: the sensor is the default trigger, the schedule rests."""
+"""What runs the ECB's assets by itself: sensors are the default triggers, the schedule rests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import time
 import dagster as dg
 
 from workday_assets.automation.schedules import build_workday_schedule
-from workday_assets.automation.sensors import build_interval_sensor
+from workday_assets.automation.sensors import build_interval_sensor, build_period_close_sensor
 from workday_assets.ecb import assets, periods
 from workday_assets.ecb.assets import CALENDAR, TIMETABLE, TIMEZONE
 from workday_assets.planner import CatchupPolicy
@@ -28,6 +28,13 @@ interval_sensor = build_interval_sensor(
     WORKDAY_ASSETS,
     TIMETABLE,
     policy=POLICY,
+    source=SOURCE_KEY,
+    retry_failed=RETRY_FAILED,
+)
+period_sensor = build_period_close_sensor(
+    "ecb_period_closes",
+    PERIOD_ASSETS,
+    TIMETABLE,
     source=SOURCE_KEY,
     retry_failed=RETRY_FAILED,
 )
