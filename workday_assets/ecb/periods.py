@@ -102,9 +102,13 @@ def _summary(
     found = {day.date() for day in rates["date"].unique().tolist()}
     for key, expected in zip(keys, _expected(context, keys), strict=True):
         used = [day for day in expected if day in found]
-        metadata[key] |= found_metadata(expected, used)
-        metadata[key] |= {**calendar_metadata(CALENDAR), **(more or {}).get(key, {})}
-        metadata[key] |= inputs_metadata({RATES.to_user_string(): list(map(str, used))})
+        metadata[key] = {
+            **found_metadata(expected, used),
+            **(more or {}).get(key, {}),
+            **metadata[key],
+            **calendar_metadata(CALENDAR),
+            **inputs_metadata({RATES.to_user_string(): list(map(str, used))}),
+        }
     add_partition_metadata(context, metadata)
     return rows
 
