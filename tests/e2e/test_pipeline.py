@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+import statistics
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
@@ -19,7 +20,9 @@ from support.processes import wait_until
 
 HISTORY = read_history()
 NEWEST = list(HISTORY)[-5:]
-BEFORE = list(HISTORY)[-6]
+#: The 20 returns of the oldest of the newest five days need 21 days of rates up to it.
+RATES_OF = list(HISTORY)[-25:]
+RETURNS_OF = RATES_OF[1:]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
 LOCATION = "workday_assets.definitions"
 TICKS = """{ sensorOrError(sensorSelector: {
@@ -43,8 +46,9 @@ def skips(dev: Dev) -> list[str]:
 
 
 def nothing_due(dev: Dev) -> bool:
-    """Whether the newest tick has found everything done."""
-    return bool(skips(dev)) and skips(dev)[0].startswith("nothing is due")
+    """Whether the newest tick has found everything done, and no run is left."""
+    found = bool(skips(dev)) and skips(dev)[0].startswith("nothing is due")
+    return found and set(dev.runs().values()) == {"SUCCESS"}
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +71,16 @@ def stored(project: Path, asset: str) -> dict[date, dict[str, float]]:
     return found
 
 
+def log_returns(day: date) -> dict[str, float]:
+    """By currency, the logarithm of the quotient with the row before."""
+    before = HISTORY[RATES_OF[RATES_OF.index(day) - 1]]
+    return {c: math.log(rate / before[c]) for c, rate in HISTORY[day].items() if c in before}
+
+
 def test_rates_are_those_of_the_ecbs_file(materialized: Dev, project: Path) -> None:
-    """The newest five published workdays and the one that returns need, value for value."""
+    """The newest five published workdays and those that the volatility needs, value for value."""
     assert materialized.process.poll() is None
-    expected = {day: HISTORY[day] for day in (BEFORE, *NEWEST)}
+    expected = {day: HISTORY[day] for day in RATES_OF}
     assert stored(project, "reference_rates") == expected
 
 
@@ -94,30 +104,75 @@ def test_crosses_are_the_quotients(materialized: Dev, project: Path) -> None:
 def test_returns_are_against_the_previous_workday(materialized: Dev, project: Path) -> None:
     """Logarithms of the quotient with the row before, whatever lies between the two dates."""
     assert materialized.process.poll() is None
-    pairs = dict(zip(NEWEST, [BEFORE, *NEWEST], strict=False))
     found = stored(project, "returns")
+    assert list(found) == RETURNS_OF
+    for day in RETURNS_OF:
+        assert found[day] == pytest.approx(log_returns(day), rel=1e-9, abs=1e-15)
+
+
+def test_volatility_is_of_twenty_workdays(materialized: Dev, project: Path) -> None:
+    """A sample standard deviation of the 20 newest returns, 252 workdays a year."""
+    assert materialized.process.poll() is None
+    found = stored(project, "volatility_20d")
     assert list(found) == NEWEST
-    for day, previous in pairs.items():
+    for day in NEWEST:
+        last = RETURNS_OF.index(day)
+        window = [log_returns(d) for d in RETURNS_OF[last - 19 : last + 1]]
+        assert len(window) == 20
         expected = {
-            currency: math.log(rate / HISTORY[previous][currency])
-            for currency, rate in HISTORY[day].items()
-            if currency in HISTORY[previous]
+            currency: statistics.stdev(r[currency] for r in window) * math.sqrt(252)
+            for currency in log_returns(day)
         }
-        assert found[day] == pytest.approx(expected, rel=1e-9, abs=1e-15)
+        assert found[day] == pytest.approx(expected, rel=1e-9)
 
 
-def test_every_run_succeeded_and_says_what_it_is_of(materialized: Dev) -> None:
-    """Eleven runs: one per day with rates, one per day with returns; each with its tags."""
+def test_every_run_says_what_it_is_of(materialized: Dev) -> None:
+    """Each asset is asked for each day once, by the sensor, in runs that name their intervals."""
     data = materialized.query(
-        "{ runsOrError { ... on Runs { results { status tags { key value } } } } }"
+        "{ runsOrError { ... on Runs { results { assetSelection { path } tags { key value } } } } }"
     )
     assert data is not None
-    runs = data["runsOrError"]["results"]
-    assert {run["status"] for run in runs} == {"SUCCESS"}
-    tags = [{tag["key"]: tag["value"] for tag in run["tags"]} for run in runs]
-    days = sorted(tag["workday/logical_date"] for tag in tags)
-    assert days == sorted([*map(str, NEWEST), *map(str, NEWEST), str(BEFORE)])
-    assert {tag["workday/trigger"] for tag in tags} == {"ecb_workdays"}
+    found: dict[str, list[date]] = {}
+    for run in data["runsOrError"]["results"]:
+        tags = {tag["key"]: tag["value"] for tag in run["tags"]}
+        if tags["workday/trigger"] != "ecb_workdays":
+            continue
+        first = tags.get("workday/logical_date") or tags["workday/logical_date_first"]
+        last = tags.get("workday/logical_date") or tags["workday/logical_date_last"]
+        days = [day for day in RATES_OF if first <= str(day) <= last]
+        for asset in run["assetSelection"]:
+            found.setdefault(asset["path"][-1], []).extend(days)
+    assert {asset: sorted(days) for asset, days in found.items()} == {
+        "reference_rates": RATES_OF,
+        "usd_crosses": NEWEST,
+        "returns": RETURNS_OF,
+        "volatility_20d": NEWEST,
+        "spot_value_dates": NEWEST,
+    }
+
+
+def test_weeks_close_with_their_last_workday(materialized: Dev, project: Path) -> None:
+    """Of the newest two weeks those that the history completes are made, of all their workdays."""
+    monday = NEWEST[-1] - timedelta(days=NEWEST[-1].weekday())
+    whole = [monday - timedelta(days=7), *([monday] if NEWEST[-1].weekday() == 4 else [])]
+    folder = project / ".workday_assets" / "data" / "ecb" / "weekly_summary"
+    wait_until(
+        lambda: sorted(file.stem for file in folder.glob("*")) == [str(week) for week in whole],
+        "the weeks close",
+    )
+    query = """{ assetNodes(assetKeys: [{path: ["ecb", "weekly_summary"]}]) {
+      assetMaterializations { partition metadataEntries { label
+        ... on TextMetadataEntry { text } } } } }"""
+    data = materialized.query(query)
+    assert data is not None
+    shown = {
+        made["partition"]: {entry["label"]: entry.get("text") for entry in made["metadataEntries"]}
+        for made in data["assetNodes"][0]["assetMaterializations"]
+    }
+    for week in whole:
+        days = [day for day in HISTORY if week <= day < week + timedelta(days=7)]
+        completeness = shown[str(week)]["workday/completeness"]
+        assert completeness == f"expected {len(days)}, found {len(days)}"
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +206,7 @@ def test_sensor_page_says_why_nothing_runs(materialized: Dev, browser_page: Page
     expect(tick).to_be_visible(timeout=60000)
     tick.click()
     expect(
-        browser_page.get_by_text("nothing is due of the newest 5 workdays: all 3 assets")
+        browser_page.get_by_text("nothing is due of the newest 5 workdays: all 5 assets")
     ).to_be_visible()
     expect(browser_page.get_by_text(f"ends {NEWEST[-1]}")).to_be_visible()
 
