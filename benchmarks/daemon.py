@@ -1,13 +1,11 @@
 """The whole graph over the whole history, launched in the web server and run by the daemon.
 
-Run it from the project's folder on an idle machine: ``python benchmarks/daemon.py [--json FILE]``.
-It starts `dagster dev` on a new instance, stops its sensors, launches one backfill of all assets
-as the UI does, waits for its end, and asks for each asset's partitions page twice.
+`measure` starts `dagster dev` on a new instance, stops its sensors, launches one backfill of all
+assets as the UI does, waits for its end, and asks for each asset's partitions page twice.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import sys
@@ -18,13 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from instances import REPOSITORY
+from report import Row
 
-REPOSITORY = Path(__file__).parents[1]
 sys.path.insert(0, str(REPOSITORY / "tests"))
 
-from support.dev import Dev  # noqa: E402 - found in the folder that was just named
+from support.dev import Dev
 
 LAST = "2026-10-30"
 NODES = "{ assetNodes { assetKey { path } isPartitioned isMaterializable } }"
@@ -104,48 +101,35 @@ def wait(started: Dev, backfill: str) -> dict[str, Any]:
         time.sleep(1)
 
 
-def pages(started: Dev) -> Iterator[tuple[str, int, float, float]]:
-    """For each partitioned asset: materialized partitions, seconds of the first and second page."""
-    nodes = ask(started, NODES)
-    for node in nodes["assetNodes"]:
-        if node["isPartitioned"]:
-            path = node["assetKey"]["path"]
-            query = PAGE.replace("KEY", f"{{path: {json.dumps(path)}}}")
-            times = []
-            for _ in range(2):
-                asked = time.perf_counter()
-                data = ask(started, query)
-                times.append(time.perf_counter() - asked)
+def pages(started: Dev) -> Iterator[Row]:
+    """For each partitioned asset the materialized partitions, and what its page takes, twice."""
+    for node in ask(started, NODES)["assetNodes"]:
+        if not node["isPartitioned"]:
+            continue
+        path = node["assetKey"]["path"]
+        query = PAGE.replace("KEY", f"{{path: {json.dumps(path)}}}")
+        for nth in ("first", "second"):
+            asked = time.perf_counter()
+            data = ask(started, query)
+            took = time.perf_counter() - asked
             made = data["assetNodes"][0]["partitionStats"]["numMaterialized"]
-            yield "/".join(path), made, times[0], times[1]
+            what = f"{nth} page of {'/'.join(path)}"
+            yield {"what": what, "partitions": made, "seconds": took}
 
 
-def main() -> None:
-    """Print the figures, and write them as JSON where asked."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    console = Console()
-    with dev() as started, console.status("backfill"):
+def measure() -> list[Row]:
+    """A row for the backfill, then one per asset's partitions page."""
+    with dev() as started:
         backfill, asked = launch(started)
         data = wait(started, backfill)
         ended = time.time() - asked
-        shown = Table("asset", "materialized", "first page, s", "second page, s")
-        rows = list(pages(started))
+        shown = list(pages(started))
     runs = data["runsOrError"]["results"]
+    status = data["partitionBackfillOrError"]["status"]
     last = max(run["endTime"] for run in runs) - asked
-    for name, made, first, second in rows:
-        shown.add_row(name, str(made), f"{first:.2f}", f"{second:.2f}")
-    console.print(shown)
-    total = sum(made for _, made, _, _ in rows)
-    console.print(
-        f"{total} partitions in {len(runs)} runs: last event after {last:.0f} s, backfill"
-        f" {data['partitionBackfillOrError']['status']} after {ended:.0f} s"
-    )
-    if arguments.json:
-        figures = {"partitions": total, "last_event": last, "ended": ended, "pages": rows}
-        arguments.json.write_text(json.dumps(figures, indent=2), "utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    made = sum(row["partitions"] for row in shown) // 2  # each page is asked for twice
+    whole = [
+        {"what": f"last event of {len(runs)} runs", "partitions": made, "seconds": last},
+        {"what": f"backfill {status}", "partitions": made, "seconds": ended},
+    ]
+    return [*whole, *shown]

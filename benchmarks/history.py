@@ -1,8 +1,8 @@
-"""Backfills of the whole history: this project's event storage against Dagster's own.
+"""The whole history: what backfills, ticks and pages cost, here and on Dagster's own storages.
 
 Run it from the project's folder on an idle machine: ``python benchmarks/history.py [--full]
-[--json FILE]``. Every figure is a whole command or a whole backfill on a new instance, start-up and
-all. Without ``--full`` Dagster's own storages are left out where they would take many minutes.
+[--json FILE]``. Without ``--full`` Dagster's own storages are left out where they would take more
+than some minutes, and the longest synthetic run too. Every figure is of a new instance.
 """
 
 from __future__ import annotations
@@ -10,100 +10,122 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
+import sys
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
+import daemon
 from instances import COMMAND, KINDS, REPOSITORY, instance
+from report import Row, show, write
 from rich.console import Console
-from rich.table import Table
 
 LAST = "2026-10-30"
 #: First day of a range of so many workdays that ends on the last one of the bundled history.
 FIRST = {250: "2025-11-07", 2_500: "2017-01-24", 7_126: "1999-01-04"}
-#: Dagster's own storages need about 0.05 to 0.1 s a partition: by default no more than so many.
+#: The most partitions for which Dagster's own storages, at 25 to 50 ms each, are waited for.
 PATIENCE = 2_500
+HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class Row:
-    """One measurement: seconds of a whole command, and its peak memory."""
+def command(words: list[str], environment: Mapping[str, str]) -> tuple[str, float, float]:
+    """What a command prints, its seconds, and its peak memory in MB."""
+    started = time.perf_counter()
+    with subprocess.Popen(
+        words,
+        cwd=REPOSITORY,
+        env={**os.environ, **environment, "PYTHONWARNINGS": "ignore"},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        printed = process.stdout.read() if process.stdout else ""
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, words, printed)
+    return printed, time.perf_counter() - started, usage.ru_maxrss / 1024
 
-    assets: int
-    days: int
-    kind: str
-    partitions: int
-    seconds: float
-    peak_megabytes: float
 
-
-def backfill(kind: str, days: int, assets: tuple[str, ...]) -> Row:
-    """One `workday-assets backfill` in a new instance; no `assets` means all of them."""
+def backfill(environment: Mapping[str, str], kind: str, days: int, *assets: str) -> Row:
+    """One `workday-assets backfill`, start-up and all; no `assets` means all of them."""
     words = [COMMAND, "backfill", "--from", FIRST[days], "--to", LAST, "--json"]
     for name in assets:
         words += ["--asset", name]
-    with instance(kind) as environment:
-        started = time.perf_counter()
-        done = subprocess.run(
-            words,
-            cwd=REPOSITORY,
-            env={**os.environ, **environment},
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        seconds = time.perf_counter() - started
-    made = json.loads(done.stdout)["assets"]
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    partitions = sum(row["materialized"] for row in made)
-    return Row(len(made), days, kind, partitions, seconds, peak)
+    printed, seconds, peak = command(words, environment)
+    rows = json.loads(printed)["assets"]
+    made = sum(row["materialized"] for row in rows)
+    return {
+        "assets": len(rows),
+        "days": days,
+        "instance": kind,
+        "partitions": made,
+        "seconds": seconds,
+        "ms each": 1000 * seconds / made,
+        "peak MB": peak,
+    }
 
 
-def measure(console: Console, *, full: bool) -> list[Row]:
+def backfills(*, full: bool) -> list[Row]:
     """One asset, then the whole graph, over ever more days, on every kind of instance."""
     rows = []
-    for assets in (("ecb/reference_rates",), ()):
+    for assets in (["ecb/reference_rates"], []):
         for days in FIRST:
             for kind in KINDS:
-                patient = full or kind == "ours" or days * (1 if assets else 7) <= PATIENCE
-                if not patient:
-                    continue
-                with console.status(f"{kind}, {days} days, {assets or 'all assets'}"):
-                    rows.append(backfill(kind, days, assets))
+                if full or kind == "ours" or days * (1 if assets else 7) <= PATIENCE:
+                    with instance(kind) as environment:
+                        rows.append(backfill(environment, kind, days, *assets))
+    ours = {(row["assets"], row["days"]): row for row in rows if row["instance"] == "ours"}
+    for row in rows:
+        row["x ours"] = row["ms each"] / ours[row["assets"], row["days"]]["ms each"]
     return rows
 
 
-def table(rows: list[Row]) -> Table:
-    """The measurements; the ratio is against ours over the same partitions."""
-    ours = {(row.assets, row.days): row.seconds for row in rows if row.kind == "ours"}
-    shown = Table("assets", "days", "instance", "partitions", "seconds", "ms each", "x ours")
-    for row in rows:
-        shown.add_row(
-            str(row.assets),
-            str(row.days),
-            row.kind,
-            str(row.partitions),
-            f"{row.seconds:.1f}",
-            f"{1000 * row.seconds / row.partitions:.1f}",
-            f"{row.seconds / ours[row.assets, row.days]:.1f}",
-        )
-    return shown
+def synthetic(kind: str, count: int, *more: str) -> Row:
+    """The figures of `synthetic.py` in a new instance."""
+    with instance(kind) as environment:
+        words = [sys.executable, str(HERE / "synthetic.py"), str(count), *more]
+        printed, _, peak = command(words, environment)
+    found = json.loads(printed)
+    row = {"instance": kind, "partitions": count, "seconds": found["seconds"]}
+    row["ms each"] = 1000 * found["seconds"] / count
+    if "copy_seconds" in found:
+        row["us per event"] = 1e6 * found["seconds"] / found["events"]
+        row["us per COPY"] = 1e6 * found["copy_seconds"] / found["events"]
+        row["x COPY"] = row["us per event"] / row["us per COPY"]
+    return row | {"peak MB": peak}
+
+
+def ticks() -> list[Row]:
+    """The ticks in an instance that holds the whole history of all assets."""
+    with instance("ours") as environment:
+        backfill(environment, "ours", 7_126)
+        printed, _, _ = command([sys.executable, str(HERE / "ticks.py")], environment)
+    found: list[Row] = json.loads(printed)
+    return found
 
 
 def main() -> None:
-    """Print the table, and write it as JSON where asked."""
+    """Print each table as soon as it is there, and write all as JSON where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
+    counts = [1_000, 10_000, *([100_000] if arguments.full else [])]
     console = Console()
-    rows = measure(console, full=arguments.full)
-    console.print(table(rows))
-    console.print(f"peak memory of a command: {max(row.peak_megabytes for row in rows):.0f} MB")
-    if arguments.json:
-        arguments.json.write_text(json.dumps([asdict(row) for row in rows], indent=2), "utf-8")
+    sections = {}
+    for title, measure in {
+        "backfills by command, in process": lambda: backfills(full=arguments.full),
+        "a run per partition": lambda: [synthetic(kind, 250, "--each") for kind in KINDS],
+        "one run of one asset without data": lambda: [synthetic("ours", n) for n in counts],
+        "ticks after the whole history": ticks,
+        "the whole graph through the daemon": daemon.measure,
+    }.items():
+        with console.status(title):
+            sections[title] = measure()
+        show(console, title, sections[title])
+        if arguments.json:
+            write(arguments.json, sections)
 
 
 if __name__ == "__main__":
