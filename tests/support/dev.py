@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-from support.processes import wait_until
+from support.processes import heed_ctrl_c, wait_until
 
 
 class Dev:
@@ -34,8 +34,7 @@ class Dev:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                # A parent in the background may ignore Ctrl-C, and its children inherit that.
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+                preexec_fn=heed_ctrl_c,  # noqa: PLW1509
             )
 
     def query(self, query: str) -> dict[str, Any] | None:

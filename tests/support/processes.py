@@ -26,6 +26,7 @@ class User:
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            preexec_fn=heed_ctrl_c,  # noqa: PLW1509
         )
 
     @property
@@ -58,6 +59,11 @@ class User:
         line = self.process.stdout.readline()
         assert line, f"user.py ended with exit code {self.process.wait(30)}"
         return line.strip()
+
+
+def heed_ctrl_c() -> None:
+    """For a child before it starts: a parent in the background may ignore Ctrl-C, and it then."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_until(condition: Callable[[], bool], what: str, seconds: float = 120) -> None:
