@@ -139,6 +139,16 @@ def test_range(case: dict[str, Any]) -> None:
     assert list(definition(case).get_partition_keys_in_range(asked)) == case["expect"], case["why"]
 
 
+@pytest.mark.parametrize("case", cases("cases_partitions.json", "refused_range"))
+def test_range_without_a_workday(case: dict[str, Any]) -> None:
+    """A range of closed days alone is refused, naming the workdays around its first day."""
+    asked = dg.PartitionKeyRange(case["from"], case["to"])
+    with pytest.raises(ClosedDayError) as caught:
+        definition(case).get_partition_keys_in_range(asked)
+    around = [str(caught.value.previous), str(caught.value.next)]
+    assert around == case["expect"], case["why"]
+
+
 def subset_of(partitions: WorkdayPartitionsDefinition, key: str) -> object:
     """A subset with one key."""
     return partitions.subset_with_partition_keys([key])
