@@ -132,11 +132,16 @@ def _around(definition: dg.TimeWindowPartitionsDefinition, key: str) -> list[Any
         list(definition.get_partition_keys_in_time_window(week)),
         sorted(definition.get_partition_subset_in_time_window(week).get_partition_keys()),
     ]
+    noon, end = start + timedelta(hours=12), definition.end_time_for_partition_key(key)
+    answers += [  # of open instants; closed ones are rounded otherwise here, see below
+        definition.get_partition_key_for_timestamp(start.timestamp()),
+        definition.get_partition_key_for_timestamp(noon.timestamp()),
+        definition.get_partition_key_for_timestamp(noon.timestamp(), end_closed=True),
+        definition.get_partition_key_for_timestamp(end.timestamp(), end_closed=True),
+    ]
     for hours in (0, 12, 24, 60, 75):
         instant = start + timedelta(hours=hours)
         answers += [
-            definition.get_partition_key_for_timestamp(instant.timestamp()),
-            definition.get_partition_key_for_timestamp(instant.timestamp(), end_closed=True),
             window(definition.get_prev_partition_window(instant)),
             window(definition.get_next_partition_window(instant)),
         ]
@@ -153,6 +158,7 @@ def test_what_is_overridden_is_compared() -> None:
     assert {name for name in ours if not name.startswith(("__", "_abc"))} == {
         "_iterate_time_windows",
         "_reverse_iterate_time_windows",
+        "get_partition_key_for_timestamp",
         "get_partition_keys_in_range",
         "is_window_start_excluded",
         "start_time_for_partition_key",
@@ -171,6 +177,35 @@ def test_the_host_answers_the_same(name: str) -> None:
     for now in instants(ours):
         with partition_loading_context(now):
             assert keys_and_windows(ours) == keys_and_windows(theirs), now
+
+
+@pytest.mark.parametrize(
+    ("name", "instant", "end_closed", "expected"),
+    [
+        ("xmas-new-york", "2024-12-07T00:00", False, "2024-12-09"),  # Saturday begins a window
+        ("xmas-new-york", "2024-12-08T12:00", False, "2024-12-09"),
+        ("xmas-new-york", "2024-12-07T12:00", True, "2024-12-06"),
+        ("xmas-new-york", "2024-12-09T00:00", True, "2024-12-06"),  # Monday ends one
+        ("xmas-new-york", "2024-12-25T00:00", False, "2024-12-26"),
+        ("xmas-new-york", "2024-12-26T00:00", True, "2024-12-24"),
+        ("xmas-new-york", "2024-12-01T00:00", False, "2024-12-02"),  # the first date is a Sunday
+        ("xmas-new-york", "2025-02-01T00:00", True, "2025-01-31"),  # the end of the definition
+        ("xtae-jerusalem", "2026-01-01T12:00", False, "2026-01-01"),  # a Thursday
+        ("xtae-jerusalem", "2026-01-02T00:00", False, "2026-01-04"),  # Friday and Saturday rest
+        ("xtae-jerusalem", "2026-01-10T00:00", False, "2026-01-12"),  # Saturday and Sunday rest
+        ("saturdays-kolkata", "2024-01-20T00:00", False, "2024-01-20"),  # a make-up Saturday
+        ("saturdays-kolkata", "2024-01-21T00:00", False, "2024-01-23"),  # Monday is a holiday
+        ("saturdays-kolkata", "2024-01-23T00:00", True, "2024-01-20"),
+    ],
+)
+def test_a_closed_instant_is_rounded_into_its_window(
+    name: str, instant: str, end_closed: bool, expected: str
+) -> None:
+    """A window that begins on a closed day begins with the next workday, not the one before."""
+    definition = DEFINITIONS[name]
+    timestamp = pendulum.parse(instant, tz=definition.timezone).timestamp()
+    found = definition.get_partition_key_for_timestamp(timestamp, end_closed=end_closed)
+    assert found == expected
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
