@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from workday_assets import WorkdayCalendar, WorkdayPartitionsDefinition, WorkdayTimetable
 from workday_assets.errors import ClosedDayError, InvalidInputError, OutOfBoundsError
-from workday_assets.partitions import exclusions
+from workday_assets.exclusions import exclusions
 
 XMAS = WorkdayCalendar.build(
     "XMAS",
@@ -88,6 +88,19 @@ def window(found: dg.TimeWindow | None) -> tuple[float, float] | None:
     return None if found is None else (found.start.timestamp(), found.end.timestamp())
 
 
+#: A holiday, no date, dates before and after every definition, and a workday written otherwise.
+ODD_KEYS = (
+    "2024-12-25",
+    "x",
+    "",
+    "1970-01-01",
+    "2031-01-02",
+    "2024-12-2",
+    "20241202",
+    "2024-12-02",
+)
+
+
 def keys_and_windows(definition: dg.TimeWindowPartitionsDefinition) -> list[Any]:
     """What every public method without arguments answers, keys in full."""
     keys = list(definition.get_partition_keys())
@@ -104,7 +117,7 @@ def keys_and_windows(definition: dg.TimeWindowPartitionsDefinition) -> list[Any]
         [definition.start_time_for_partition_key(key).timestamp() for key in some],
         [definition.end_time_for_partition_key(key).timestamp() for key in some],
         [definition.get_next_partition_key(key) for key in some],
-        [definition.has_partition_key(key) for key in (*some, "2024-12-25", "x", "1970-01-01")],
+        [definition.has_partition_key(key) for key in (*some, *ODD_KEYS)],
         [
             definition.get_partition_key_for_timestamp(
                 definition.start_time_for_partition_key(key).timestamp()
@@ -126,7 +139,15 @@ def _around(definition: dg.TimeWindowPartitionsDefinition, key: str) -> list[Any
     """What the methods about instants answer near a key: its start, noon, the weekend after it."""
     start = definition.start_time_for_partition_key(key)
     week = dg.TimeWindow(start, start + timedelta(days=7))
+    wide = dg.TimeWindow(start - timedelta(days=40), start + timedelta(days=40))
     answers: list[Any] = [
+        list(definition.get_partition_keys_in_time_window(wide)),
+        definition.has_any_partitions_in_window(dg.TimeWindow(start, start)),
+        definition.has_any_partitions_in_window(dg.TimeWindow(week.end, week.start)),
+        definition.has_any_partitions_in_window(
+            dg.TimeWindow(start + timedelta(hours=1), start + timedelta(hours=71))
+        ),
+        list(definition.get_partition_keys_in_time_window(dg.TimeWindow(week.end, week.start))),
         definition.get_num_partitions_in_window(week),
         definition.has_any_partitions_in_window(week),
         list(definition.get_partition_keys_in_time_window(week)),
@@ -159,7 +180,11 @@ def test_what_is_overridden_is_compared() -> None:
         "_iterate_time_windows",
         "_reverse_iterate_time_windows",
         "get_partition_key_for_timestamp",
+        "get_partition_keys",
         "get_partition_keys_in_range",
+        "get_partition_keys_in_time_window",
+        "has_any_partitions_in_window",
+        "has_partition_key",
         "is_window_start_excluded",
         "start_time_for_partition_key",
         "time_window_for_partition_key",

@@ -7,20 +7,22 @@ cron, start, end, timezone, format and exclusions, so all that decides a key or 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import dagster as dg
-from dagster._core.definitions.timestamp import TimestampWithTimezone
-from dagster._time import datetime_from_timestamp
+from dagster._core.definitions.partitions.context import partition_loading_context
 
 from workday_assets.calendars import WorkdayCalendar
 from workday_assets.calendars.conventions import parse_date
 from workday_assets.errors import InvalidInputError, OutOfBoundsError
+from workday_assets.exclusions import exclusions, timestamp
 from workday_assets.timetable import first_instant, require_existing_days, require_zone
+
+if TYPE_CHECKING:
+    from dagster._core.instance import DynamicPartitionsStore
 
 _DAILY = "0 0 * * *"
 
@@ -60,8 +62,8 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         _check_format(fmt)
         self = super().__new__(
             cls,
-            start=_timestamp(first, timezone),
-            end=_timestamp(past, timezone),
+            start=timestamp(first, timezone),
+            end=timestamp(past, timezone),
             timezone=timezone,
             fmt=fmt,
             cron_schedule=_DAILY,
@@ -102,9 +104,9 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         Raises:
             ValueError: the key is not in the definition's format.
         """
-        known = self._day_of.get(partition_key)
-        if known is not None:
-            return known
+        index = self._index_of.get(partition_key)
+        if index is not None:
+            return self._days[index]
         return datetime.strptime(partition_key, self.fmt).date()  # noqa: DTZ007 - a local date
 
     @property
@@ -130,8 +132,8 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         return [day.strftime(self.fmt) for day in self._days]
 
     @cached_property
-    def _day_of(self) -> dict[str, date]:
-        return dict(zip(self._keys, self._days, strict=True))
+    def _index_of(self) -> dict[str, int]:
+        return {key: index for index, key in enumerate(self._keys)}
 
     @cached_property
     def _starts(self) -> list[float]:
@@ -142,9 +144,59 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         after = (day + timedelta(days=1) for day in self._days)
         return [first_instant(day, self.timezone).timestamp() for day in after]
 
+    @cached_property
+    def _windows(self) -> dict[int, dg.TimeWindow]:
+        return {}
+
     def _window(self, index: int) -> dg.TimeWindow:
-        start = datetime_from_timestamp(self._starts[index], self.timezone)
-        return dg.TimeWindow(start, datetime_from_timestamp(self._ends[index], self.timezone))
+        window = self._windows.get(index)
+        if window is None:
+            zone = require_zone(self.timezone)
+            start = datetime.fromtimestamp(self._starts[index], zone)
+            window = dg.TimeWindow(start, datetime.fromtimestamp(self._ends[index], zone))
+            self._windows[index] = window
+        return window
+
+    def _count(self) -> int:
+        """How many partitions have ended "now"."""
+        return bisect_right(self._ends, self._get_current_timestamp())
+
+    def get_partition_keys(
+        self,
+        current_time: datetime | None = None,
+        dynamic_partitions_store: DynamicPartitionsStore | None = None,
+    ) -> list[str]:
+        """The keys of the workdays that have ended, oldest first.
+
+        Args:
+            current_time: "now"; by default the clock's.
+            dynamic_partitions_store: not used.
+        """
+        with partition_loading_context(current_time, dynamic_partitions_store):
+            return self._keys[: self._count()]
+
+    def has_partition_key(self, partition_key: str) -> bool:
+        """Whether a key is that of a workday that has ended."""
+        index = self._index_of.get(partition_key)
+        return index is not None and index < self._count()
+
+    def has_any_partitions_in_window(self, time_window: dg.TimeWindow) -> bool:
+        """Whether a workday begins in a window, start included, end excluded."""
+        start = time_window.start.timestamp()
+        index = bisect_left(self._starts, start)
+        if self.start_timestamp <= start and index < len(self._starts):
+            return self._starts[index] < time_window.end.timestamp()
+        return bool(super().has_any_partitions_in_window(time_window))
+
+    def get_partition_keys_in_time_window(  # type: ignore[override]  # the base's is cached
+        self, time_window: dg.TimeWindow
+    ) -> Sequence[str]:
+        """The keys of the workdays that begin in a window, start included, end excluded."""
+        start, end = time_window.start.timestamp(), time_window.end.timestamp()
+        if self.start_timestamp <= start and end <= self._ends[-1]:
+            return self._keys[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
+        keys: Sequence[str] = super().get_partition_keys_in_time_window(time_window)
+        return keys
 
     def _iterate_time_windows(
         self, start_timestamp: float, ignore_exclusions: bool = False
@@ -202,6 +254,10 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         Raises:
             ClosedDayError: a key is a closed day; the base class answers for another day.
         """
+        known = [self._index_of[key] for key in partition_keys if key in self._index_of]
+        count = self._count() if validate else len(self._days)
+        if len(known) == len(partition_keys) and count > 0:
+            return [self._window(index) for index in sorted(known) if index < count]
         for partition_key in partition_keys:
             self._require_open(partition_key)
         windows: Sequence[dg.TimeWindow] = super().time_windows_for_partition_keys(
@@ -253,42 +309,6 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         day = self.day(partition_key)
         if self.first_date <= day <= self.last_date and not self.calendar.is_workday(day):
             self.calendar.roll(day, "raise")
-
-
-def exclusions(
-    calendar: WorkdayCalendar, timezone: str, first: date, past: date
-) -> list[str | TimestampWithTimezone]:
-    """The closed days of ``first <= day < past`` in the canonical, most compact exact form.
-
-    Where every day of a (month, weekday) pair is closed, a cron string excludes the pair; weekdays
-    closed in the same months share one string. Every other closed day is a timestamp. The result
-    depends on the closed days alone: cron strings by weekday, then timestamps ascending.
-    """
-    closed = list(calendar.closed_days(first, past))
-    days = map(date.fromordinal, range(first.toordinal(), past.toordinal()))
-    total = Counter((day.month, day.weekday()) for day in days)
-    shut = Counter((day.month, day.weekday()) for day in closed)
-    whole = {pair for pair, count in shut.items() if count == total[pair]}
-    dates = [day for day in closed if (day.month, day.weekday()) not in whole]
-    return [*_cron_strings(whole), *(_timestamp(day, timezone) for day in dates)]
-
-
-def _cron_strings(pairs: set[tuple[int, int]]) -> list[str]:
-    """Cron strings that together match midnight of the (month, weekday) `pairs` and no other."""
-    weekdays_of: dict[tuple[int, ...], list[int]] = {}
-    for cron_weekday in range(7):  # cron counts from Sunday, Python from Monday
-        months = tuple(sorted(m for m, weekday in pairs if (weekday + 1) % 7 == cron_weekday))
-        if months:
-            weekdays_of.setdefault(months, []).append(cron_weekday)
-    return [
-        f"0 0 * {'*' if len(months) == 12 else ','.join(map(str, months))}"
-        f" {','.join(map(str, weekdays))}"
-        for months, weekdays in weekdays_of.items()
-    ]
-
-
-def _timestamp(day: date, timezone: str) -> TimestampWithTimezone:
-    return TimestampWithTimezone(first_instant(day, timezone).timestamp(), timezone)
 
 
 def _check_range(calendar: WorkdayCalendar, first: date, past: date) -> None:
