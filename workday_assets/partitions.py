@@ -243,6 +243,9 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         Raises:
             ClosedDayError: the key is a closed day; the base class answers for another day.
         """
+        index = self._index_of.get(partition_key)
+        if index is not None:
+            return self._window(index)
         self._require_open(partition_key)
         return super().time_window_for_partition_key(partition_key)
 
