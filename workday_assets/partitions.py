@@ -19,7 +19,8 @@ from workday_assets.calendars import WorkdayCalendar
 from workday_assets.calendars.conventions import parse_date
 from workday_assets.errors import InvalidInputError, OutOfBoundsError
 from workday_assets.exclusions import exclusions, timestamp
-from workday_assets.timetable import first_instant, require_existing_days, require_zone
+from workday_assets.timetable import require_existing_days, require_zone
+from workday_assets.windows import DailyWindows
 
 if TYPE_CHECKING:
     from dagster._core.instance import DynamicPartitionsStore
@@ -136,30 +137,12 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         return {key: index for index, key in enumerate(self._keys)}
 
     @cached_property
-    def _starts(self) -> list[float]:
-        return [first_instant(day, self.timezone).timestamp() for day in self._days]
-
-    @cached_property
-    def _ends(self) -> list[float]:
-        after = (day + timedelta(days=1) for day in self._days)
-        return [first_instant(day, self.timezone).timestamp() for day in after]
-
-    @cached_property
-    def _windows(self) -> dict[int, dg.TimeWindow]:
-        return {}
-
-    def _window(self, index: int) -> dg.TimeWindow:
-        window = self._windows.get(index)
-        if window is None:
-            zone = require_zone(self.timezone)
-            start = datetime.fromtimestamp(self._starts[index], zone)
-            window = dg.TimeWindow(start, datetime.fromtimestamp(self._ends[index], zone))
-            self._windows[index] = window
-        return window
+    def _windows(self) -> DailyWindows:
+        return DailyWindows(self._days, self.timezone)
 
     def _count(self) -> int:
         """How many partitions have ended "now"."""
-        return bisect_right(self._ends, self._get_current_timestamp())
+        return bisect_right(self._windows.ends, self._get_current_timestamp())
 
     def get_partition_keys(
         self,
@@ -182,10 +165,10 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
 
     def has_any_partitions_in_window(self, time_window: dg.TimeWindow) -> bool:
         """Whether a workday begins in a window, start included, end excluded."""
-        start = time_window.start.timestamp()
-        index = bisect_left(self._starts, start)
-        if self.start_timestamp <= start and index < len(self._starts):
-            return self._starts[index] < time_window.end.timestamp()
+        start, starts = time_window.start.timestamp(), self._windows.starts
+        index = bisect_left(starts, start)
+        if self.start_timestamp <= start and index < len(starts):
+            return starts[index] < time_window.end.timestamp()
         return bool(super().has_any_partitions_in_window(time_window))
 
     def get_partition_keys_in_time_window(  # type: ignore[override]  # the base's is cached
@@ -193,8 +176,9 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
     ) -> Sequence[str]:
         """The keys of the workdays that begin in a window, start included, end excluded."""
         start, end = time_window.start.timestamp(), time_window.end.timestamp()
-        if self.start_timestamp <= start and end <= self._ends[-1]:
-            return self._keys[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
+        starts = self._windows.starts
+        if self.start_timestamp <= start and end <= self._windows.ends[-1]:
+            return self._keys[bisect_left(starts, start) : bisect_left(starts, end)]
         keys: Sequence[str] = super().get_partition_keys_in_time_window(time_window)
         return keys
 
@@ -204,8 +188,7 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         if ignore_exclusions or start_timestamp < self.start_timestamp:
             yield from super()._iterate_time_windows(start_timestamp, ignore_exclusions)
             return
-        for index in range(bisect_left(self._starts, start_timestamp), len(self._starts)):
-            yield self._window(index)
+        yield from self._windows.starting_from(start_timestamp)
         past = max(start_timestamp, self.end_ts.timestamp if self.end_ts else start_timestamp)
         yield from super()._iterate_time_windows(past)
 
@@ -215,8 +198,7 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         if ignore_exclusions or (self.end_ts and end_timestamp > self.end_ts.timestamp):
             yield from super()._reverse_iterate_time_windows(end_timestamp, ignore_exclusions)
             return
-        for index in reversed(range(bisect_right(self._ends, end_timestamp))):
-            yield self._window(index)
+        yield from self._windows.ended_by(end_timestamp)
         yield from super()._reverse_iterate_time_windows(min(end_timestamp, self.start_timestamp))
 
     def is_window_start_excluded(self, window_start: datetime) -> bool:
@@ -245,7 +227,7 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         """
         index = self._index_of.get(partition_key)
         if index is not None:
-            return self._window(index)
+            return self._windows[index]
         self._require_open(partition_key)
         return super().time_window_for_partition_key(partition_key)
 
@@ -260,7 +242,7 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         known = [self._index_of[key] for key in partition_keys if key in self._index_of]
         count = self._count() if validate else len(self._days)
         if len(known) == len(partition_keys) and count > 0:
-            return [self._window(index) for index in sorted(known) if index < count]
+            return [self._windows[index] for index in sorted(known) if index < count]
         for partition_key in partition_keys:
             self._require_open(partition_key)
         windows: Sequence[dg.TimeWindow] = super().time_windows_for_partition_keys(
@@ -300,10 +282,10 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
             end_closed: whether the instant ends a window: midnight then belongs to the day before.
         """
         if end_closed:
-            index = bisect_left(self._starts, timestamp) - 1
+            index = bisect_left(self._windows.starts, timestamp) - 1
         else:
-            index = bisect_right(self._ends, timestamp)
-        inside = self.start_timestamp <= timestamp <= self._ends[-1]
+            index = bisect_right(self._windows.ends, timestamp)
+        inside = self.start_timestamp <= timestamp <= self._windows.ends[-1]
         if inside and 0 <= index < len(self._keys):
             return self._keys[index]
         return str(super().get_partition_key_for_timestamp(timestamp, end_closed))

@@ -21,6 +21,7 @@ from dagster_postgres.schedule_storage import PostgresScheduleStorage
 from dagster_postgres.utils import DagsterPostgresException, retry_pg_connection_fn
 
 from workday_assets.errors import InstanceError
+from workday_assets.host import speed_up
 from workday_assets.storage.event_log import WorkdayEventLogStorage
 from workday_assets.storage.state import (
     POSTGRES_URL_VARIABLE,
@@ -50,6 +51,7 @@ class WorkdayStorage(DagsterStorage[DagsterInstance], ConfigurableClass):
         super().__init__()  # type: ignore[no-untyped-call]
         self._inst_data = inst_data
         _switch_batches_on()
+        speed_up()  # the web server and the daemon load no other code of ours
         external = os.environ.get(POSTGRES_URL_VARIABLE)
         lease = None if external else _embedded_server()
         url = lease.url if lease is not None else driver_url(external or "")
