@@ -19,7 +19,12 @@ if TYPE_CHECKING:
         build_interval_sensor,
         build_period_close_sensor,
     )
-    from workday_assets.mappings import previous_workday, rollup, trailing_workdays
+    from workday_assets.mappings import (
+        previous_workday,
+        rollup,
+        same_workday,
+        trailing_workdays,
+    )
     from workday_assets.partitions import WorkdayPartitionsDefinition
 
 __all__ = [
@@ -35,6 +40,7 @@ __all__ = [
     "plan_intervals",
     "previous_workday",
     "rollup",
+    "same_workday",
     "trailing_workdays",
 ]
 
@@ -45,6 +51,7 @@ _LAZY = {
     "build_workday_schedule": "workday_assets.automation.schedules",
     "previous_workday": "workday_assets.mappings",
     "rollup": "workday_assets.mappings",
+    "same_workday": "workday_assets.mappings",
     "trailing_workdays": "workday_assets.mappings",
 }
 
