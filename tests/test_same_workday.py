@@ -20,6 +20,7 @@ from workday_assets import (
     WorkdayTimetable,
     same_workday,
 )
+from workday_assets.automation.graph import DatedGraph
 from workday_assets.automation.plans import AssetPlans, plan_assets
 from workday_assets.errors import InvalidInputError
 from workday_assets.readiness import made, ready_keys
@@ -144,6 +145,21 @@ def test_every_day_of_two_real_calendars() -> None:
     assert sum(not keys for keys in needed.values()) > 100  # a handful of holidays a year
     assert needed == {key: [key] if key in needing else [] for key in needed}
     assert needing == {key: [key] if key in needed else [] for key in needing}
+
+
+@BOTH
+def test_the_planners_quick_way_names_the_same_dates(
+    zones: str, instance: dg.DagsterInstance
+) -> None:
+    """By dates alone it answers as the mapping does, for every day."""
+    keys = [dg.AssetKey("rates")]
+    graph = dg.Definitions(pair(zones, [])).resolve_asset_graph()
+    known = DatedGraph(graph, instance, keys, now("2026-09-01T00:00"))
+    found = {
+        key: [str(day) for _, day in known.upstream(known.assets[keys[0]], OURS.day(key))]
+        for key in OURS.get_partition_keys()
+    }
+    assert found == {key: upstream(zones, key) for key in OURS.get_partition_keys()}
 
 
 COLUMNS = dg.TableSchema([dg.TableColumn("date", "date32"), dg.TableColumn("n", "int64")])

@@ -62,8 +62,8 @@ def same_workday(*, across_zones: bool = False) -> dg.PartitionMapping:
     )
 
 
-class _SameWorkday:
-    """Both directions of `same_workday`, by dates."""
+class SameWorkday:
+    """Both directions of `same_workday`, by dates; a mapping class of Dagster's makes it whole."""
 
     def validate_partition_mapping(
         self,
@@ -133,11 +133,11 @@ class _SameWorkday:
 # the webserver and the daemon as that base; a test sends them through a real code location.
 
 
-class TimeWindowPartitionMapping(_SameWorkday, dg.TimeWindowPartitionMapping):  # type: ignore[misc]
+class TimeWindowPartitionMapping(SameWorkday, dg.TimeWindowPartitionMapping):  # type: ignore[misc]
     """`same_workday` in one zone; to the host, Dagster's class of this name."""
 
 
-class IdentityPartitionMapping(_SameWorkday, dg.IdentityPartitionMapping):  # type: ignore[misc]
+class IdentityPartitionMapping(SameWorkday, dg.IdentityPartitionMapping):  # type: ignore[misc]
     """`same_workday` across zones; to the host, Dagster's class of this name."""
 
 

@@ -23,6 +23,7 @@ from workday_assets.automation.recorded import (
     unfinished_runs,
 )
 from workday_assets.errors import InvalidInputError
+from workday_assets.mappings import SameWorkday
 from workday_assets.partitions import WorkdayPartitionsDefinition
 
 AssetDay = tuple[dg.AssetKey, date]
@@ -260,6 +261,8 @@ class DatedGraph:
     ) -> list[date]:
         """As `upstream_days`, without Dagster's slow way where dates alone tell."""
         ours, theirs = asset.dates, upstream.dates
+        if isinstance(mapping, SameWorkday):
+            return theirs.days_around(day, 0, 0)
         if isinstance(mapping, dg.TimeWindowPartitionMapping):
             if ours == theirs:
                 return ours.days_around(day, mapping.start_offset, mapping.end_offset)
