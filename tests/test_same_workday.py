@@ -330,6 +330,32 @@ def test_a_correction_reaches_its_own_date(zones: str, instance: dg.DagsterInsta
     assert [str(day) for day in found.due_by_day()] == ["2026-07-02"]
 
 
+def stock(mapping: dg.PartitionMapping | None) -> list[dg.AssetsDefinition]:
+    """A pair across zones with a mapping of Dagster's own."""
+
+    @dg.asset(partitions_def=THEIRS["two-zones"], io_manager_def=dg.mem_io_manager)
+    def prices() -> None: ...
+
+    @dg.asset(partitions_def=OURS, ins={"prices": dg.AssetIn(partition_mapping=mapping)})
+    def rates(prices: Any) -> None: ...
+
+    return [prices, rates]
+
+
+def test_dagsters_default_is_refused_across_zones() -> None:
+    """Why `same_workday` is needed: without a mapping the project does not load."""
+    with pytest.raises(dg.DagsterInvalidDefinitionError) as caught:
+        dg.Definitions.validate_loadable(dg.Definitions(stock(None)))
+    assert "Timezones America/New_York and Europe/Berlin don't match" in str(caught.value.__cause__)
+
+
+def test_dagsters_identity_fails_on_a_day_closed_upstream() -> None:
+    """Why `same_workday` is needed: a run of 3 July fails before it reads anything."""
+    assets = stock(dg.IdentityPartitionMapping())
+    with pytest.raises(dg.DagsterInvariantViolationError, match="depends on invalid partitions"):
+        dg.materialize(assets, partition_key="2026-07-03", selection="rates")
+
+
 WEEKS = dg.WeeklyPartitionsDefinition("2026-04-06", day_offset=1, timezone=BERLIN)
 GRID = dg.MultiPartitionsDefinition(
     {"day": OURS, "desk": dg.StaticPartitionsDefinition(["rates", "credit"])}
