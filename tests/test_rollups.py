@@ -17,6 +17,9 @@ from workday_assets import (
     rollup,
     trailing_workdays,
 )
+from workday_assets.automation.period_plans import plan_periods
+from workday_assets.definitions import defs
+from workday_assets.ecb.assets import TIMETABLE
 
 ZONES = {
     "XECB": "Europe/Berlin",
@@ -260,3 +263,35 @@ def test_offsets_where_clocks_change(
     needing = {day: downstream(mapping, definition, definition, day) for day in days}
     assert needed == windows(days, start, end)
     assert needing == windows(days, -end, -start)
+
+
+#: By hand: January 2026 begins on a Thursday, New Year's Day, and ends on a Saturday.
+JANUARY_2026 = [2, *range(5, 10), *range(12, 17), *range(19, 24), *range(26, 31)]
+
+
+def test_january_2026_in_decisions_on_the_projects_own_month() -> None:
+    """`ecb/monthly_summary` waits for exactly its 21 workdays, and is due with them alone.
+
+    That its run reads exactly these is tested in `ecb/test_summaries.py`.
+    """
+    month, rates = dg.AssetKey(["ecb", "monthly_summary"]), dg.AssetKey(["ecb", "reference_rates"])
+    days = [date(2026, 1, day) for day in JANUARY_2026]
+    graph = defs.resolve_asset_graph()
+    with dg.instance_for_test() as instance:
+        for workday in [None, *days]:
+            if workday is not None:
+                event = dg.AssetMaterialization(asset_key=rates, partition=str(workday))
+                instance.report_runless_asset_event(event)
+            plans = plan_periods(
+                graph,
+                instance,
+                [month],
+                TIMETABLE,
+                as_of=pendulum.datetime(2026, 2, 1, tz="Europe/Berlin"),
+                start=days[0].replace(day=1),
+            )
+            (january,) = plans.plans[month].decisions[:1]
+            left = [day for day in days if workday is None or day > workday]
+            assert list(january.expected) == [(rates, day) for day in days]
+            assert list(january.missing) == [(rates, day) for day in left]
+            assert january.verdict == ("not_ready" if left else "due")
