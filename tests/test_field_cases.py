@@ -25,6 +25,7 @@ from workday_assets import (
     WorkdayPartitionsDefinition,
     WorkdayTimetable,
     plan_intervals,
+    rollup,
 )
 from workday_assets.errors import ClosedDayError, InvalidInputError
 
@@ -147,6 +148,40 @@ def test_range_without_a_workday(case: dict[str, Any]) -> None:
         definition(case).get_partition_keys_in_range(asked)
     around = [str(caught.value.previous), str(caught.value.next)]
     assert around == case["expect"], case["why"]
+
+
+def periods(case: dict[str, Any]) -> dg.TimeWindowPartitionsDefinition:
+    """Dagster's own weeks or months, from some before the one that a case asks about."""
+    zone, first = case["zone"], date.fromisoformat(case["period"])
+    if case["unit"] == "month":
+        return dg.MonthlyPartitionsDefinition(
+            f"{first - timedelta(days=40):%Y-%m-01}", timezone=zone
+        )
+    start = str(first - timedelta(days=14))
+    return dg.WeeklyPartitionsDefinition(start, day_offset=first.isoweekday() % 7, timezone=zone)
+
+
+@pytest.mark.parametrize("case", cases("cases_partitions.json", "rollup"))
+def test_rollup(case: dict[str, Any]) -> None:
+    """A week or month is made of the workdays inside it, and they are in no other."""
+    ours, whole, mapping = definition(case), periods(case), rollup()
+    with partition_loading_context(at("2026-12-01T00:00", case["zone"])):
+        result = mapping.get_upstream_mapped_partitions_result_for_partitions(
+            whole.subset_with_partition_keys([case["period"]]), whole, ours
+        )
+        below = mapping.get_downstream_partitions_for_partitions(
+            ours.subset_with_partition_keys(case["expect"]), ours, whole
+        )
+    assert sorted(result.partitions_subset.get_partition_keys()) == case["expect"], case["why"]
+    assert list(below.get_partition_keys()) == ([case["period"]] if case["expect"] else [])
+
+
+@pytest.mark.parametrize("case", cases("cases_partitions.json", "nth_workday"))
+def test_nth_workday(case: dict[str, Any]) -> None:
+    """The n-th workday of a month is counted over holidays."""
+    year, month = map(int, case["month"].split("-"))
+    found = build(case["calendar"]).nth_workday(year, month, case["n"])
+    assert str(found) == case["expect"], case["why"]
 
 
 def subset_of(partitions: WorkdayPartitionsDefinition, key: str) -> object:
