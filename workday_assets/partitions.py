@@ -21,6 +21,7 @@ from workday_assets.errors import InvalidInputError, OutOfBoundsError
 from workday_assets.exclusions import exclusions, timestamp
 from workday_assets.timetable import require_existing_days, require_zone
 from workday_assets.windows import DailyWindows
+from workday_assets.zones import warn_of_other_zone_files
 
 if TYPE_CHECKING:
     from dagster._core.instance import DynamicPartitionsStore
@@ -60,6 +61,7 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         first = calendar.first_date if start is None else parse_date(start, "start")
         past = calendar.last_date + timedelta(days=1) if end is None else parse_date(end, "end")
         _check_range(calendar, first, past)
+        warn_of_other_zone_files(timezone, first, past)
         _check_format(fmt)
         self = super().__new__(
             cls,
