@@ -235,6 +235,17 @@ def test_host(row: Row, host: BaseAssetGraph[Any], instance: dg.DagsterInstance)
         assert keys_of(below) == partitions
 
 
+def test_a_backfill_holds_a_month_back_for_a_day_that_is_not_its_own(
+    host: BaseAssetGraph[Any], instance: dg.DagsterInstance
+) -> None:
+    """The daemon's own steps: of January's days all are made but New Year's Eve: it waits."""
+    found, month = view(host, instance), dg.AssetKey("month")
+    needed = found.compute_parent_subset(DAYS, subset(found, "month", ["2025-01-01"]))
+    left = needed.compute_difference(subset(found, "days", JANUARY))
+    assert keys_of(left) == [EVE]
+    assert "2025-01-01" in keys_of(found.compute_child_subset(month, left))
+
+
 RANGE_ROW = "range-over-an-empty-week"
 
 
