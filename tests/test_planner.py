@@ -79,6 +79,22 @@ def test_the_first_matching_verdict_wins() -> None:
     }
 
 
+def test_a_failed_day_is_always_due_where_retries_are_not_counted() -> None:
+    """`retry_failed=None` asks for a day however often it failed, and says which attempt did."""
+    plan = plan_intervals(
+        TABLE,
+        as_of=at("2024-12-30T12:00"),
+        start="2024-12-26",
+        end="2024-12-27",
+        failed={date(2024, 12, 26): 1_000_000},
+        retry_failed=None,
+    )
+    assert [(d.verdict, d.reason) for d in plan.decisions] == [
+        ("due", "it is complete, and attempt 1000000 failed"),
+        ("due", "it is complete and not done"),
+    ]
+
+
 MISSED = [
     ("weekend", "2024-12-27T12:00", "2024-12-30T12:00", ["2024-12-27"]),
     (

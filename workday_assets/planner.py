@@ -131,7 +131,7 @@ def plan_intervals(
     in_flight: Set[date] = frozenset(),
     failed: Mapping[date, int] = {},
     policy: CatchupPolicy = CatchupPolicy.all(),  # noqa: B008 - a frozen value
-    retry_failed: int = 0,
+    retry_failed: int | None = 0,
     ready: Ready | None = None,
 ) -> Plan:
     """Decide for one asset which workdays to request at `as_of`, and explain every other date.
@@ -149,7 +149,8 @@ def plan_intervals(
         in_flight: days with a run that has not ended.
         failed: days whose last run failed, with their number of failed attempts.
         policy: which missed days are made up, counted inside start and end.
-        retry_failed: a failed day is due again while its attempts are at most this.
+        retry_failed: a failed day is due again while its attempts are at most this; `None` means
+            always.
         ready: answers True, or the reason to wait, for a day that would otherwise be due.
 
     Raises:
@@ -157,7 +158,7 @@ def plan_intervals(
         OutOfBoundsError: `start` or a given `end` lies outside the calendar's bounds.
     """
     require_aware(as_of, "as_of")
-    if retry_failed < 0:
+    if retry_failed is not None and retry_failed < 0:
         raise InvalidInputError(f"retry_failed={retry_failed} is negative; give 0 or more.")
     first, last = _range(timetable, as_of, start, end)
     kept_from = oldest_kept(timetable, as_of, first, last, policy)
@@ -241,7 +242,7 @@ def verdict_of(
     in_flight: Set[date],
     done: Set[date],
     attempts: int,
-    retry_failed: int,
+    retry_failed: int | None,
 ) -> tuple[Verdict, str]:
     """The verdict, before policy and readiness, on a workday or the period that begins with `day`.
 
@@ -256,11 +257,12 @@ def verdict_of(
         return "in_flight", "a run of it has not ended"
     if day in done:
         return "done", "it is materialized"
-    if attempts > retry_failed:
+    if retry_failed is not None and attempts > retry_failed:
         times = "once" if attempts == 1 else f"{attempts} times"
         return "failed", f"it failed {times}, and {retry_failed} retries are allowed"
     if attempts:
-        return "due", f"it is complete, and attempt {attempts} of {retry_failed + 1} failed"
+        allowed = "" if retry_failed is None else f" of {retry_failed + 1}"
+        return "due", f"it is complete, and attempt {attempts}{allowed} failed"
     return "due", NOT_DONE
 
 
