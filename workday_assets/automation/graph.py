@@ -5,7 +5,7 @@ A partition is known by its date: a workday, or the first date of a week, month,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -72,6 +72,7 @@ class DatedGraph:
         instance: where runs and materializations are recorded.
         keys: the selection.
         as_of: "now", aware: partitions that are complete then exist.
+        remake: by asset, dates that count as not made, whatever is recorded.
 
     Attributes:
         assets: the selected assets, upstream before downstream.
@@ -87,6 +88,7 @@ class DatedGraph:
         instance: dg.DagsterInstance,
         keys: Iterable[dg.AssetKey],
         as_of: datetime,
+        remake: Mapping[dg.AssetKey, Set[date]] | None = None,
     ) -> None:
         self._graph = graph
         self._instance = instance
@@ -109,7 +111,9 @@ class DatedGraph:
             if key in judged:
                 self._outdated[key] = self._find_outdated(asset)
         self._done = {
-            key: asset.recorded.materialized.keys() - self.outdated(key)
+            key: asset.recorded.materialized.keys()
+            - self.outdated(key)
+            - (remake or {}).get(key, frozenset())
             for key, asset in known.items()
         }
 

@@ -85,12 +85,14 @@ def plan_periods(
     *,
     as_of: datetime,
     policy: CatchupPolicy = CatchupPolicy.all(),  # noqa: B008 - a frozen value
-    retry_failed: int = 0,
+    retry_failed: int | None = 0,
     source: WorkdaySource | None = None,
     start: date | None = None,
     end: date | None = None,
     requested: Mapping[dg.AssetKey, Set[date]] | None = None,
     whole_history: bool = True,
+    remake: Mapping[dg.AssetKey, Set[date]] | None = None,
+    only: Mapping[dg.AssetKey, Set[date]] | None = None,
 ) -> PeriodPlans:
     """Plan every period asset of `keys` at `as_of`, oldest period first.
 
@@ -116,14 +118,16 @@ def plan_periods(
             independent of one another.
         whole_history: False leaves out decisions on periods older than the policy keeps, except
             outdated ones, for speed.
+        remake: by asset, first dates of periods that count as not made, whatever is recorded.
+        only: by asset, the first dates of the periods to decide on; others are left out.
 
     Raises:
         InvalidInputError: an asset has no periods, or their open one has no key, or they are in
             another zone than the timetable.
     """
-    known = DatedGraph(graph, instance, keys, as_of)
+    known = DatedGraph(graph, instance, keys, as_of, remake)
     planner = _Planner(
-        known, timetable, as_of, policy, retry_failed, source, start, end, whole_history
+        known, timetable, as_of, policy, retry_failed, source, start, end, whole_history, only
     )
     made = dict(requested or {})
     plans: dict[dg.AssetKey, PeriodPlan] = {}
@@ -141,11 +145,12 @@ class _Planner:
     timetable: WorkdayTimetable
     as_of: datetime
     policy: CatchupPolicy
-    retry_failed: int
+    retry_failed: int | None
     source: WorkdaySource | None
     start: date | None
     end: date | None
     whole_history: bool
+    only: Mapping[dg.AssetKey, Set[date]] | None
 
     def plan(
         self,
@@ -161,6 +166,9 @@ class _Planner:
             if key in asset.parents and plan.periods == periods
         }
         looked_at = self._looked_at(periods)
+        if self.only is not None:
+            only = self.only.get(asset.key, frozenset())
+            looked_at = [(period, days) for period, days in looked_at if period.first in only]
         kept_from = self._oldest_kept(looked_at)
         decisions: list[PeriodDecision] = []
         requested = 0

@@ -81,12 +81,15 @@ def plan_assets(
     *,
     as_of: datetime,
     policy: CatchupPolicy,
-    retry_failed: int = 0,
+    retry_failed: int | None = 0,
     source: WorkdaySource | None = None,
     start: date | None = None,
     end: date | None = None,
     in_order: bool = False,
     whole_history: bool = True,
+    remake: Mapping[dg.AssetKey, Set[date]] | None = None,
+    only: Mapping[dg.AssetKey, Set[date]] | None = None,
+    requested: Mapping[dg.AssetKey, Set[date]] | None = None,
 ) -> AssetPlans:
     """Plan every asset of `keys` at `as_of`, oldest day first.
 
@@ -112,27 +115,44 @@ def plan_assets(
         in_order: the caller runs what is due oldest first, each run after the one before has
             ended, so that upstream days requested earlier count as well.
         whole_history: False leaves out decisions on days older than the policy keeps, for speed.
+        remake: by asset, days that count as not made, whatever is recorded.
+        only: by asset, the days to decide on, whatever start, end and policy say; no warm-up is
+            added to them.
+        requested: by asset, days that the caller makes in order, as those that are due here.
 
     Raises:
         InvalidInputError: an asset is not partitioned by workdays, or by another calendar.
     """
-    known = DatedGraph(graph, instance, keys, as_of)
+    known = DatedGraph(graph, instance, keys, as_of, remake)
     planner = _Planner(
-        known, timetable, as_of, policy, retry_failed, source, start, end, in_order, whole_history
+        known,
+        timetable,
+        as_of,
+        policy,
+        retry_failed,
+        source,
+        start,
+        end,
+        in_order,
+        whole_history,
+        only,
+        requested or {},
     )
     wanted = {key: planner.wanted(key) for key in known.assets}
     extra = {key: sorted(days) for key, days in planner.corrections(wanted).items()}
     warm_up = planner.warm_up(wanted)
     for owner, day in warm_up:
         extra[owner].append(day)
+    for key in extra.keys() & (only or {}).keys():
+        extra[key] += sorted((only or {})[key])
     plans: dict[dg.AssetKey, Plan] = {}
     for key in known.assets:
         plans[key] = planner.final(key, plans, extra[key])
-    requested = {(key, day) for key, plan in plans.items() for day in plan.due}
+    due = {(key, day) for key, plan in plans.items() for day in plan.due}
     roots = [plans[key] for key, asset in known.assets.items() if asset.is_root]
     unpublished = sorted({d.day for plan in roots for d in plan.of("not_ready")})
     in_flight = {run for a in known.assets.values() for run in a.recorded.in_flight.values()}
-    asked = {pair: warm_up[pair] for pair in warm_up if pair in requested}
+    asked = {pair: warm_up[pair] for pair in warm_up if pair in due}
     return AssetPlans(plans, asked, unpublished, in_flight, _fmt(known), known.ranged)
 
 
@@ -153,12 +173,14 @@ class _Planner:
     timetable: WorkdayTimetable
     as_of: datetime
     policy: CatchupPolicy
-    retry_failed: int
+    retry_failed: int | None
     source: WorkdaySource | None
     start: date | None
     end: date | None
     in_order: bool
     whole_history: bool
+    only: Mapping[dg.AssetKey, Set[date]] | None
+    requested: Mapping[dg.AssetKey, Set[date]]
 
     def wanted(self, key: dg.AssetKey) -> set[date]:
         """The days that are due by time and policy alone."""
@@ -200,6 +222,8 @@ class _Planner:
 
     def _plan(self, asset: DatedAsset, ready: Ready | None, only: date | None = None) -> Plan:
         """The plan of one asset; `only` asks for that one day, whatever the policy says."""
+        if only is None and self.only is not None:
+            return Plan([])
         first, last = (only, only) if only is not None else self._bounds(asset)
         if last < first:
             return Plan([])
@@ -241,6 +265,8 @@ class _Planner:
         return first, last
 
     def _asked_for(self, day: date) -> bool:
+        if self.only is not None:
+            return False
         return (self.start is None or day >= self.start) and (self.end is None or day <= self.end)
 
     def _bounded(self, key: dg.AssetKey, day: date) -> bool:
@@ -259,6 +285,8 @@ class _Planner:
                 continue
             in_time = upstream_day <= day if self.in_order else upstream_day == day
             if in_time and upstream_day in due.get(parent, ()):
+                continue
+            if in_time and upstream_day in self.requested.get(parent, ()):
                 continue
             return f"it waits for {parent.to_user_string()} {upstream_day}"
         missing = self.known.missing_elsewhere(asset, day)
