@@ -4,53 +4,28 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import date
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.command import Project
 from support.ecb import read_history
-from support.processes import wait_until
-from support.projects import REPOSITORY, temporary_folder
+from support.projects import temporary_folder
 
 HISTORY = read_history()
 WEEK = ["2026-10-26", "2026-10-27", "2026-10-28", "2026-10-29", "2026-10-30"]
-
-
-class Project:
-    """The repository with a state root of its own."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.environment = {
-            **os.environ,
-            "WORKDAY_ASSETS_HOME": str(root),
-            "WORKDAY_ASSETS_POSTGRES_URL": "",
-            "DAGSTER_HOME": "",
-            "COLUMNS": "200",
-        }
-
-    def run(self, *words: str, code: int = 0) -> str:
-        """What the command prints, error output included; its exit code must be `code`."""
-        done = subprocess.run(
-            [str(Path(sys.executable).with_name("workday-assets")), *words],
-            cwd=REPOSITORY,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == code, done.stdout
-        return done.stdout
-
-    def files(self, asset: str) -> list[str]:
-        """The partitions stored of an asset."""
-        return sorted(path.stem for path in (self.root / "data" / "ecb" / asset).glob("*.parquet"))
+#: The 20 workdays before it, counted on a calendar: Monday to Friday, no holiday among them.
+BEFORE = [
+    *("2026-09-28", "2026-09-29", "2026-09-30", "2026-10-01", "2026-10-02"),
+    *("2026-10-05", "2026-10-06", "2026-10-07", "2026-10-08", "2026-10-09"),
+    *("2026-10-12", "2026-10-13", "2026-10-14", "2026-10-15", "2026-10-16"),
+    *("2026-10-19", "2026-10-20", "2026-10-21", "2026-10-22", "2026-10-23"),
+]
+WORKDAY_ASSETS = [
+    *("ecb/reference_rates", "ecb/spot_value_dates", "ecb/returns"),
+    *("ecb/usd_crosses", "ecb/volatility_20d"),
+]
 
 
 @pytest.fixture
@@ -61,13 +36,21 @@ def project() -> Iterator[Project]:
 
 
 def test_a_week_with_its_warm_up(project: Project) -> None:
-    """Six files of rates, the first of them warm-up and named; five of the others; then no more."""
+    """Monday's volatility needs 19 earlier returns, and those 20 earlier rates; then no more."""
     said = project.run("backfill", "--from", WEEK[0], "--to", "2026-11-01")
-    assert project.files("reference_rates") == ["2026-10-23", *WEEK]
+    assert project.files("reference_rates") == [*BEFORE, *WEEK]
+    assert project.files("returns") == [*BEFORE[1:], *WEEK]
     assert project.files("usd_crosses") == WEEK
-    assert project.files("returns") == WEEK
-    assert "Warm-up: ecb/reference_rates 2026-10-23" in said
+    assert project.files("volatility_20d") == WEEK
+    assert project.files("spot_value_dates") == WEEK
+    assert project.files("weekly_summary") == [WEEK[0]]
+    assert project.files("monthly_summary") == []  # the range does not hold October
+    assert [line for line in said.splitlines() if line.startswith("Warm-up")] == [
+        "Warm-up: ecb/reference_rates 2026-09-28 to 2026-10-23, for ecb/returns",
+        "Warm-up: ecb/returns 2026-09-29 to 2026-10-23, for ecb/volatility_20d",
+    ]
     assert f"state root: {project.root}" in said
+    assert "In this process, since no daemon is up" in said
     monday = pd.read_parquet(project.root / "data/ecb/returns/2026-10-26.parquet")
     found = dict(zip(monday["currency"], monday["log_return"], strict=True))
     day, before = HISTORY[date(2026, 10, 26)], HISTORY[date(2026, 10, 23)]
@@ -76,11 +59,8 @@ def test_a_week_with_its_warm_up(project: Project) -> None:
     again = project.run("backfill", "--from", WEEK[0], "--to", WEEK[-1])
     assert "Nothing to do" in again
     answer = json.loads(project.run("why", "2026-10-27", "--json"))
-    assert {row["asset"]: row["verdict"] for row in answer["assets"]} == {
-        "ecb/reference_rates": "done",
-        "ecb/usd_crosses": "done",
-        "ecb/returns": "done",
-    }
+    verdicts = {row["asset"]: row["verdict"] for row in answer["assets"]}
+    assert verdicts == dict.fromkeys(WORKDAY_ASSETS, "done")
 
 
 def test_closed_days_and_an_asset_of_choice(project: Project) -> None:
@@ -99,32 +79,61 @@ def test_closed_days_and_an_asset_of_choice(project: Project) -> None:
     ]
 
 
-def test_a_failure_is_told_and_the_exit_code_is_1(project: Project) -> None:
-    """A target that cannot be written fails the run: one sentence, a summary, exit code 1."""
-    (project.root / "data" / "ecb").mkdir(parents=True)
-    (project.root / "data" / "ecb" / "usd_crosses").write_text("in the way")
-    said = project.run("backfill", "--from", WEEK[0], "--to", WEEK[0], code=1)
+def test_a_failure_stops_nothing_else_and_its_command_repairs_it(project: Project) -> None:
+    """Crosses cannot be written: the rest is made, and the named command makes the crosses."""
+    blocked = project.root / "data" / "ecb" / "usd_crosses"
+    blocked.parent.mkdir(parents=True)
+    blocked.write_text("in the way")
+    words = ("backfill", "--from", WEEK[0], "--to", WEEK[1])
+    said = project.run(*words, code=1)
     assert "ecb__usd_crosses failed" in said
-    assert project.files("reference_rates") == ["2026-10-23", "2026-10-26"]
-    (project.root / "data" / "ecb" / "usd_crosses").unlink()
-    project.run("backfill", "--from", WEEK[0], "--to", WEEK[0])
-    assert project.files("usd_crosses") == [WEEK[0]]
+    assert project.files("returns") == [*BEFORE[1:], *WEEK[:2]]
+    command = said.splitlines()[-1].strip()
+    assert command == (
+        "workday-assets backfill --from 2026-10-26 --to 2026-10-27 --asset ecb/usd_crosses"
+    )
+    rows = [[cell.strip() for cell in line.split("│")] for line in said.splitlines()]
+    crosses = next(row for row in rows if len(row) > 1 and row[1] == "ecb/usd_crosses")
+    assert crosses[2:8] == ["2", "0", WEEK[0], WEEK[1], f"{WEEK[0]} to {WEEK[1]}", ""]
+    blocked.unlink()
+    project.run(*command.split()[1:])
+    assert project.files("usd_crosses") == WEEK[:2]
+    assert "Nothing to do" in project.run(*words)
 
 
-def test_a_killed_backfill_is_resumed_at_once(project: Project) -> None:
-    """After `kill -9` in mid-run the same command makes what is missing, without waiting."""
-    command = str(Path(sys.executable).with_name("workday-assets"))
-    words = [command, "backfill", "--from", "1999-01-04", "--to", "2010-12-31"]
-    with subprocess.Popen(
-        words, cwd=REPOSITORY, env=project.environment, stdout=subprocess.DEVNULL
-    ) as killed:
-        wait_until(lambda: len(project.files("reference_rates")) > 100, "files are written")
-        killed.kill()
-    said = project.run("backfill", "--from", "2005-12-01", "--to", "2005-12-06")
-    assert "has not ended" not in said
-    assert [day for day in project.files("returns") if day.startswith("2005-12")] == [
-        *("2005-12-01", "2005-12-02", "2005-12-05", "2005-12-06"),
-    ]
+def test_what_needs_a_failed_day_is_not_tried(project: Project) -> None:
+    """Rates of one day fail to be written: its returns, and all after them, are named, not tried.
+
+    The day is in a run of its own, since the days around it are made before.
+    """
+    words = ("backfill", "--asset", "ecb/reference_rates", "--from", "2024-03-11")
+    project.run(*words, "--to", "2024-03-12")
+    project.run(
+        "backfill", "--asset", "ecb/reference_rates", "--from", "2024-03-14", "--to", "2024-03-15"
+    )
+    blocked = project.root / "data" / "ecb" / "reference_rates" / "2024-03-13.parquet"
+    blocked.mkdir()
+    (blocked / "in the way").touch()
+    data = project.data(
+        *("backfill", "--asset", "ecb/reference_rates", "--asset", "ecb/returns"),
+        *("--from", "2024-03-12", "--to", "2024-03-15"),
+        code=1,
+    )
+    rates, returns = data["assets"]
+    assert (rates["requested"], rates["materialized"]) == (1, 0)
+    assert rates["failed"] == [["2024-03-13", "2024-03-13"]]
+    assert (returns["requested"], returns["materialized"]) == (4, 2)
+    assert returns["failed"] == []
+    assert returns["not_tried"] == [["2024-03-13", "2024-03-14"]]
+    assert project.files("returns") == ["2024-03-12", "2024-03-15"]
+    assert data["retry"] == (
+        "workday-assets backfill --from 2024-03-13 --to 2024-03-14"
+        " --asset ecb/reference_rates --asset ecb/returns"
+    )
+    (blocked / "in the way").unlink()
+    blocked.rmdir()
+    project.run(*data["retry"].split()[1:])
+    assert project.files("returns") == ["2024-03-12", "2024-03-13", "2024-03-14", "2024-03-15"]
 
 
 REFUSED = [
@@ -134,6 +143,12 @@ REFUSED = [
         "asset",
         ("--from", "2026-10-26", "--to", "2026-10-26", "--asset", "ecb/rates"),
         "choose from ecb/reference_rates",
+    ),
+    ("no-name", ("--asset", ""), "choose from ecb/reference_rates"),
+    (
+        "no-whole-period",
+        ("--from", "2026-10-27", "--to", "2026-10-30", "--asset", "ecb/weekly_summary"),
+        "--from=2026-10-27 --to=2026-10-30 hold no whole period of ecb/weekly_summary",
     ),
 ]
 
@@ -178,19 +193,24 @@ def test_plan_shows_every_day_and_launches_nothing(project: Project) -> None:
     assert {day: row["ecb/returns"]["verdict"] for day, row in easter.items()} == expected
     data = json.loads(project.run("plan", "--from", "2026-10-23", "--to", "2026-10-27", "--json"))
     verdicts = {day: {asset: d["verdict"] for asset, d in row.items()} for day, row in data.items()}
-    rates, crosses, returns = "ecb/reference_rates", "ecb/usd_crosses", "ecb/returns"
+    rates, spot, returns, crosses, volatility = WORKDAY_ASSETS
     if max(HISTORY) == date(2026, 10, 30):
+        wait = {rates: "due", spot: "due", crosses: "due"}
+        wait |= {returns: "not_ready", volatility: "not_ready"}
         assert verdicts == {
-            "2026-10-23": {rates: "due", crosses: "skipped", returns: "skipped"},
-            "2026-10-24": dict.fromkeys((rates, crosses, returns), "closed"),
-            "2026-10-25": dict.fromkeys((rates, crosses, returns), "closed"),
-            "2026-10-26": {rates: "due", crosses: "due", returns: "not_ready"},
-            "2026-10-27": {rates: "due", crosses: "due", returns: "not_ready"},
+            "2026-10-23": {
+                **{rates: "due", returns: "not_ready"},  # both for Monday's volatility
+                **dict.fromkeys((spot, crosses, volatility), "skipped"),
+            },
+            "2026-10-24": dict.fromkeys(WORKDAY_ASSETS, "closed"),
+            "2026-10-25": dict.fromkeys(WORKDAY_ASSETS, "closed"),
+            "2026-10-26": wait,
+            "2026-10-27": wait,
         }
     assert data["2026-10-25"][rates]["reason"] == "2026-10-25 is weekend in XECB"
     assert project.files("reference_rates") == []
     why = json.loads(project.run("why", "2026-10-27", "--json"))
-    assert [row["run"] for row in why["assets"]] == [None, None, None]
+    assert [row["run"] for row in why["assets"]] == [None] * 5
 
 
 def test_plan_as_a_table_groups_like_days(project: Project) -> None:
@@ -202,4 +222,4 @@ def test_plan_as_a_table_groups_like_days(project: Project) -> None:
         *("2024-03-28 Thu", "2024-03-29 Fri", "2024-03-30 Sat", "to   03-31 Sun"),
         *("2024-04-01 Mon", "2024-04-02 Tue", "to   04-03 Wed"),
     ]
-    assert rows[1] == ["2024-03-29 Fri", "closed", "closed", "closed", "Good Friday in XECB"]
+    assert rows[1] == ["2024-03-29 Fri", *["closed"] * 5, "Good Friday in XECB"]

@@ -1,120 +1,136 @@
-"""Runs spans of workdays in this process, one after the other, with a progress bar."""
+"""Runs a backfill in this process, block after block, with a progress bar."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import date, timedelta
+from collections.abc import Iterator, Set
+from functools import cache
+from itertools import groupby
+from typing import TYPE_CHECKING
 
 import dagster as dg
 from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.events import RunFailureReason
 from dagster._core.execution.api import execute_run_iterator
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
-from workday_assets.automation.requests import (
-    BACKFILL_TRIGGER,
-    Span,
-    interval_tags,
-    partition_tags,
-)
-from workday_assets.cli.project import Project
-from workday_assets.ecb.assets import WORKDAYS
+from workday_assets.automation.graph import DatedGraph
+from workday_assets.cli.backfill_outcome import Outcome
+from workday_assets.cli.blocks import Block, block, blocks
+from workday_assets.cli.progress import partitions_bar
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from workday_assets.cli.backfill_plan import BackfillPlan
+    from workday_assets.cli.project import Project
 
 #: Dagster's console logger would print every event through the progress bar.
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
-@dataclass
-class AssetRow:
-    """One line of the summary: requested and materialized partitions of one asset."""
-
-    asset: str
-    first: date
-    last: date
-    requested: int = 0
-    materialized: int = 0
-
-
-@dataclass
-class Outcome:
-    """What came of a backfill: a row per asset, and one sentence per failed run."""
-
-    rows: list[AssetRow] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-
-def execute(project: Project, spans: Sequence[Span], console: Console) -> Outcome:
-    """Run `spans` in order and stop at the first that fails: later ones may need it."""
-    rows = _rows(project, spans)
-    outcome = Outcome(list(rows.values()))
-    if not spans:
-        return outcome
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-    )
-    with progress:
-        task = progress.add_task("partitions", total=sum(r.requested for r in outcome.rows))
-        for span in spans:
-            for event in _events(project, span):
-                if event.is_step_materialization and event.asset_key is not None:
-                    rows[event.asset_key].materialized += 1
+def execute(project: Project, plan: BackfillPlan, console: Console) -> Outcome:
+    """Run the plan; what needs nothing that failed goes on after a failure."""
+    execution = _Execution(project, plan)
+    with partitions_bar(console) as progress:
+        task = progress.add_task("partitions", total=sum(map(len, plan.due().values())))
+        for whole in blocks(plan, project.timetable):
+            for piece in execution.without_failed(whole):
+                for _ in execution.run(piece):
                     progress.advance(task)
-                elif event.is_step_failure or (event.is_run_failure and not outcome.errors):
-                    outcome.errors.append(_sentence(span, event))
-            if outcome.errors:
-                break
-    return outcome
+    return execution.outcome
 
 
-def _events(project: Project, span: Span) -> Iterator[dg.DagsterEvent]:
-    first, last, keys = span
-    job = project.repository.get_implicit_global_asset_job_def().get_subset(
-        asset_selection=set(keys)
-    )
-    run = project.instance.create_run_for_job(
-        job_def=job,
-        run_config=_QUIET,
-        asset_selection=keys,
-        tags={
-            **partition_tags(first.strftime(WORKDAYS.fmt), last.strftime(WORKDAYS.fmt)),
-            **interval_tags(project.timetable, first, last, BACKFILL_TRIGGER),
-        },
-    )
-    return execute_run_iterator(InMemoryJob(job), run, project.instance)
+class _Execution:
+    """The runs of one plan, and what came of them so far."""
+
+    def __init__(self, project: Project, plan: BackfillPlan) -> None:
+        self.project = project
+        self.plan = plan
+        self.outcome = Outcome()
+        #: By asset, the dates that failed, or were not tried since others had.
+        self.failed: dict[dg.AssetKey, set[date]] = {}
+        self._known: DatedGraph | None = None
+        self._job = cache(self._make_job)
+
+    def without_failed(self, whole: Block) -> Iterator[Block]:
+        """The block, or the parts of it that need nothing that failed."""
+        if not self.failed:
+            yield whole
+            return
+        ready = {day: self._ready(whole, day) for day in whole.dates}
+        for assets, days in groupby(whole.dates, key=ready.__getitem__):
+            if assets:
+                yield block(self.plan, self.project.timetable, assets, list(days))
+
+    def run(self, piece: Block) -> Iterator[None]:
+        """Run a block; yields as often as a partition is made."""
+        made: dict[dg.AssetKey, set[str]] = {key: set() for key in piece.assets}
+        steps: set[str] = set()
+        errors: list[str] = []
+        for event in self._events(piece):
+            if event.is_step_start:
+                steps.add(event.step_key or "")
+            elif event.is_step_materialization and event.asset_key in made:
+                made[event.asset_key].add(event.partition or "")
+                yield
+            elif event.is_step_failure:
+                errors.append(sentence(piece.describe(), event))
+            elif event.is_run_failure:
+                _stop_if_interrupted(event)
+                errors = errors or [sentence(piece.describe(), event)]
+        self.outcome.errors += errors
+        for key, keys in made.items():
+            days = {day for day in piece.dates if self.plan.key_of(key, day) in keys}
+            self.outcome.made.setdefault(key, set()).update(days)
+            if is_made_by(self.project.repository, key, steps):
+                self.outcome.tried.setdefault(key, set()).update(piece.dates)
+            if len(days) < len(piece.dates):
+                self.failed.setdefault(key, set()).update(set(piece.dates) - days)
+
+    def _ready(self, whole: Block, day: date) -> frozenset[dg.AssetKey]:
+        """Those of a block's assets whose inputs for `day` have not failed."""
+        if self._known is None:
+            graph, keys = self.project.repository.asset_graph, self.plan.due()
+            self._known = DatedGraph(graph, self.project.instance, keys, self.project.as_of)
+        ready = set()
+        for key, asset in self._known.assets.items():  # upstream first
+            if key not in whole.assets:
+                continue
+            upstream = self._known.upstream(asset, day)
+            if any(needed in self.failed.get(parent, ()) for parent, needed in upstream):
+                self.failed.setdefault(key, set()).add(day)
+            else:
+                ready.add(key)
+        return frozenset(ready)
+
+    def _events(self, piece: Block) -> Iterator[dg.DagsterEvent]:
+        job = self._job(piece.assets)
+        run = self.project.instance.create_run_for_job(
+            job_def=job, run_config=_QUIET, asset_selection=piece.assets, tags=dict(piece.tags)
+        )
+        return execute_run_iterator(InMemoryJob(job), run, self.project.instance)
+
+    def _make_job(self, assets: frozenset[dg.AssetKey]) -> dg.JobDefinition:
+        whole = self.project.repository.get_implicit_global_asset_job_def()
+        return whole.get_subset(asset_selection=set(assets))
 
 
-def _rows(project: Project, spans: Sequence[Span]) -> dict[dg.AssetKey, AssetRow]:
-    rows: dict[dg.AssetKey, AssetRow] = {}
-    order = {key: n for n, key in enumerate(project.repository.asset_graph.toposorted_asset_keys)}
-    for first, last, keys in spans:
-        days = project.timetable.calendar.count(first, last + timedelta(days=1))
-        for key in sorted(keys, key=order.__getitem__):
-            row = rows.setdefault(key, AssetRow(key.to_user_string(), first, last))
-            row.requested += days
-            row.last = last
-    return {key: rows[key] for key in sorted(rows, key=order.__getitem__)}
+def _stop_if_interrupted(event: dg.DagsterEvent) -> None:
+    """Dagster ends a run on Ctrl-C, and says so in its last event alone."""
+    if event.job_failure_data.failure_reason == RunFailureReason.UNEXPECTED_TERMINATION:
+        raise KeyboardInterrupt
 
 
-def _sentence(span: Span, event: dg.DagsterEvent) -> str:
-    first, last, _ = span
-    days = str(first) if first == last else f"{first} to {last}"
-    error = None
-    if event.is_step_failure:
-        error = event.step_failure_data.error
+def is_made_by(repository: dg.RepositoryDefinition, key: dg.AssetKey, steps: Set[str]) -> bool:
+    """Whether one of these steps belongs to an asset: without, it was skipped in its run."""
+    node = repository.assets_defs_by_key[key].node_def.name
+    return any(step.split(".")[0] == node for step in steps)
+
+
+def sentence(partitions: str, event: dg.DagsterEvent) -> str:
+    """What failed, and the innermost reason why."""
+    error = event.step_failure_data.error if event.is_step_failure else None
     while error is not None and error.cause is not None:
         error = error.cause
     why = error.message.strip() if error is not None else event.message
-    return f"{days}: {event.step_key or 'run'} failed: {why}"
+    return f"{partitions}: {event.step_key or 'run'} failed: {why}"
