@@ -92,9 +92,10 @@ def test_a_failure_stops_nothing_else_and_its_command_repairs_it(project: Projec
     assert command == (
         "workday-assets backfill --from 2026-10-26 --to 2026-10-27 --asset ecb/usd_crosses"
     )
-    rows = [[cell.strip() for cell in line.split("│")] for line in said.splitlines()]
-    crosses = next(row for row in rows if len(row) > 1 and row[1] == "ecb/usd_crosses")
-    assert crosses[2:8] == ["2", "0", WEEK[0], WEEK[1], f"{WEEK[0]} to {WEEK[1]}", ""]
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in said.splitlines()]
+    assert ["ecb/usd_crosses", "2", "0", *WEEK[:2]] in rows
+    assert "Failed: ecb/usd_crosses 2026-10-26 to 2026-10-27" in said.splitlines()
+    assert "Not tried" not in said
     blocked.unlink()
     project.run(*command.split()[1:])
     assert project.files("usd_crosses") == WEEK[:2]

@@ -100,16 +100,23 @@ def _make(project: Project, plan: BackfillPlan, console: Console, *, in_process:
 
     if not plan.due():
         return Outcome()
-    if in_process or not daemon_backfill.daemon_is_up(project.instance):
-        console.print(
-            f"In this process, {'as asked' if in_process else 'since no daemon is up'}:"
-            " the web server shows the runs."
-        )
-        try:
-            return execute(project, plan, console)
-        except KeyboardInterrupt:
-            console.print("Interrupted; the same command goes on where it stopped.")
-            raise click.exceptions.Exit(_INTERRUPTED) from None
+    why = "as asked" if in_process else "since no daemon is up"
+    if not in_process and daemon_backfill.daemon_is_up(project.instance):
+        outcome = _through_daemon(project, plan, console)
+        if outcome is not None:
+            return outcome
+        why = "since the daemon is gone, and the backfill withdrawn"
+    console.print(f"In this process, {why}; the web server shows its runs.")
+    try:
+        return execute(project, plan, console)
+    except KeyboardInterrupt:
+        console.print("Interrupted; the same command goes on where it stopped.")
+        raise click.exceptions.Exit(_INTERRUPTED) from None
+
+
+def _through_daemon(project: Project, plan: BackfillPlan, console: Console) -> Outcome | None:
+    from workday_assets.cli import daemon_backfill
+
     since = daemon_backfill.newest_event(project.instance)
     backfill_id = daemon_backfill.launch(project, plan)
     look = f"backfill {backfill_id}, in the web server at /runs/b/{backfill_id}"

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from workday_assets.automation.periods import Periods
-from workday_assets.cli.backfill_outcome import Outcome, Range, retry_command
+from workday_assets.cli.backfill_outcome import AssetRow, Outcome, Range, retry_command
 from workday_assets.cli.backfill_plan import BackfillPlan, Request
 from workday_assets.cli.project import Project
 
@@ -55,7 +55,14 @@ class Report:
             yield self._planned()
             yield "Nothing was run, as asked."
         else:
-            yield self._made(outcome)
+            rows = outcome.rows(self._plan)
+            yield self._made(rows)
+            for row in rows:
+                if row.failed:
+                    yield f"Failed: {row.asset} {_lines(row.failed)}"
+            for row in rows:
+                if row.not_tried:
+                    yield f"Not tried: {row.asset} {_lines(row.not_tried)}"
             yield from (f"[red]{escape(line)}[/red]" for line in _capped(outcome.errors))
             retry = self._retry(outcome)
             if retry is not None:
@@ -127,31 +134,19 @@ class Report:
             },
         }
 
-    def _made(self, outcome: Outcome) -> Table:
+    def _made(self, rows: Sequence[AssetRow]) -> Table:
         table = Table("asset", "requested", "materialized", "first", "last")
-        rows = outcome.rows(self._plan)
-        incomplete = any(row.materialized < row.requested for row in rows)
-        if incomplete:
-            table.add_column("failed")
-            table.add_column("not tried")
         for row in rows:
             made = str(row.materialized)
-            cells = [_lines(row.failed), _lines(row.not_tried)] if incomplete else []
-            table.add_row(
-                row.asset,
-                str(row.requested),
-                f"[red]{made}[/red]" if row.materialized < row.requested else made,
-                str(row.first),
-                str(row.last),
-                *cells,
-            )
+            made = f"[red]{made}[/red]" if row.materialized < row.requested else made
+            table.add_row(row.asset, str(row.requested), made, str(row.first), str(row.last))
         return table
 
     def _ranges(self, key: dg.AssetKey, days: Sequence[date], separator: str = ", ") -> str:
         return _lines(self._plan.stretches(key, days), separator)
 
 
-def _lines(ranges: Sequence[Range], separator: str = "\n") -> str:
+def _lines(ranges: Sequence[Range], separator: str = ", ") -> str:
     return separator.join(str(a) if a == b else f"{a} to {b}" for a, b in ranges)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,9 +35,12 @@ from workday_assets.cli.project import Project
 from workday_assets.errors import InstanceError
 from workday_assets.storage.event_log import WorkdayEventLogStorage
 
-#: A living daemon says so every 30 seconds; busy, it can be late.
+#: A living daemon says so every 30 seconds. After this silence none counts as up,
 _ALIVE_SECONDS = 60
-_GONE_SECONDS = 180
+#: a backfill that it has not taken up is withdrawn,
+_NEVER_SECONDS = 75
+#: and one that it has is given up: its runs may leave it little time.
+_GONE_SECONDS = 300
 _POLL_SECONDS = 1
 _COUNT_EVERY = 5
 #: Not the trigger of runs in this process: those, created and not started, are nobody's.
@@ -44,12 +48,13 @@ _TRIGGER = "workday-assets backfill (daemon)"
 
 
 def daemon_is_up(instance: dg.DagsterInstance) -> bool:
-    """Whether a daemon that launches backfills has been heard of, since the database came up.
+    """Whether a daemon that launches backfills was heard of a moment ago.
 
-    Heartbeats outlive the daemon, and the embedded database is stopped after its last user.
+    Heartbeats outlive the daemon; `wait` finds out. They do not outlive the embedded database,
+    which is stopped after its last user.
     """
-    silence = _silence(instance)
-    if silence is None or silence > _ALIVE_SECONDS:
+    silence = time.time() - _last_heard(instance)
+    if silence > _ALIVE_SECONDS:
         return False
     storage = instance.event_log_storage
     if isinstance(storage, WorkdayEventLogStorage):
@@ -83,8 +88,10 @@ def launch(project: Project, plan: BackfillPlan) -> str:
 
 def wait(
     project: Project, plan: BackfillPlan, backfill_id: str, since: int, console: Console
-) -> Outcome:
+) -> Outcome | None:
     """Wait until a backfill has ended; what came of it.
+
+    It is withdrawn, and the answer is `None`, when no daemon is heard of after all.
 
     Args:
         project: where it was launched.
@@ -94,12 +101,12 @@ def wait(
         console: where the progress is shown.
 
     Raises:
-        InstanceError: no daemon has been heard of for minutes.
+        InstanceError: the daemon that took it up has not been heard of for minutes.
     """
-    instance = project.instance
+    instance, launched = project.instance, time.time()
     with partitions_bar(console) as progress:
         task = progress.add_task("partitions", total=sum(map(len, plan.due().values())))
-        for count in range(10**9):
+        for count in itertools.count():
             backfill = _backfill(instance, backfill_id)
             ended = backfill.status in BULK_ACTION_TERMINAL_STATUSES
             if ended or count % _COUNT_EVERY == 0:
@@ -107,10 +114,14 @@ def wait(
                 progress.update(task, completed=sum(map(len, made.values())))
             if ended:
                 break
-            silence = _silence(instance)
-            if silence is None or silence > _GONE_SECONDS:
+            heard = _last_heard(instance)
+            silence = time.time() - heard
+            if heard < launched and silence > _NEVER_SECONDS:
+                _withdraw(instance, backfill)
+                return None
+            if silence > _GONE_SECONDS:
                 raise InstanceError(
-                    f"backfill {backfill_id} waits for a daemon, and none has been heard of for"
+                    f"backfill {backfill_id} has begun, and its daemon has not been heard of for"
                     f" {_GONE_SECONDS} seconds; start `dagster dev` and it goes on, or cancel it"
                     " there and use --in-process."
                 )
@@ -118,19 +129,23 @@ def wait(
     return _outcome(project, plan, backfill, made)
 
 
+def _withdraw(instance: dg.DagsterInstance, backfill: PartitionBackfill) -> None:
+    canceled = backfill.with_status(BulkActionStatus.CANCELED)  # type: ignore[no-untyped-call]
+    instance.update_backfill(canceled.with_end_timestamp(time.time()))
+
+
 def newest_event(instance: dg.DagsterInstance) -> int:
     """The number of the newest event in the log, 0 when there is none."""
     return instance.event_log_storage.get_maximum_record_id() or 0
 
 
-def _silence(instance: dg.DagsterInstance) -> float | None:
-    """For how many seconds the daemon with the backfills has said nothing; `None` is for ever."""
+def _last_heard(instance: dg.DagsterInstance) -> float:
+    """When the daemon with the backfills last said that it lives, in seconds since the epoch."""
     heartbeats = instance.get_daemon_heartbeats()
     own = heartbeats.get(BackfillDaemon.daemon_type())
     if own is None:
-        return None
-    newest = max(h.timestamp for h in heartbeats.values() if h.daemon_id == own.daemon_id)
-    return max(time.time() - newest, 0.0)
+        return 0.0
+    return max(h.timestamp for h in heartbeats.values() if h.daemon_id == own.daemon_id)
 
 
 def _backfill(instance: dg.DagsterInstance, backfill_id: str) -> PartitionBackfill:

@@ -23,7 +23,8 @@ class _Rate(ProgressColumn):
         elapsed = task.finished_time if task.finished else task.elapsed
         if not elapsed or not task.completed:
             return Text("")
-        return Text(f"{task.completed / elapsed:.0f}/s")
+        rate = task.completed / elapsed
+        return Text(f"{rate:.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
 
 
 def partitions_bar(console: Console) -> Progress:
