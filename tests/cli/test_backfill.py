@@ -149,7 +149,7 @@ REFUSED = [
     (
         "no-whole-period",
         ("--from", "2026-10-27", "--to", "2026-10-30", "--asset", "ecb/weekly_summary"),
-        "--from=2026-10-27 --to=2026-10-30 hold no whole period of ecb/weekly_summary",
+        "--from=2026-10-27 --to=2026-10-30 leaves no whole period of ecb/weekly_summary",
     ),
 ]
 

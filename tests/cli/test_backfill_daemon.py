@@ -98,10 +98,12 @@ def test_through_the_daemon(folder: Path, start_dev: Callable[[], Dev]) -> None:
     blocked = project.root / "data" / "ecb" / "usd_crosses"
     blocked.parent.mkdir(parents=True)
     blocked.write_text("in the way")
-    words = ["backfill", "--from", EASTER[0], "--to", EASTER[-1]]
-    for name in ("reference_rates", "returns", "usd_crosses", "weekly_summary"):
-        words += ["--asset", f"ecb/{name}"]
-    data = project.data(*words, code=1)
+    data = project.data(
+        *("backfill", "--from", EASTER[0], "--to", EASTER[-1]),
+        *("--asset", "ecb/reference_rates", "--asset", "ecb/returns"),
+        *("--asset", "ecb/usd_crosses", "--asset", "ecb/weekly_summary"),
+        code=1,
+    )
     assert project.files("reference_rates") == ["2024-03-22", *EASTER]
     assert project.files("returns") == EASTER
     assert project.files("weekly_summary") == ["2024-03-25", "2024-04-01"]
@@ -137,6 +139,11 @@ def test_through_the_daemon(folder: Path, start_dev: Callable[[], Dev]) -> None:
         300,
     )
     assert project.files("usd_crosses") == EASTER
+    here = project.run(
+        *("backfill", "--asset", "ecb/reference_rates", "--in-process"),
+        *("--from", "2024-04-08", "--to", "2024-04-08"),
+    )
+    assert "In this process, as asked" in here
     dev.interrupt()
 
 

@@ -62,24 +62,29 @@ def materializations(project: Project, monkeypatch: pytest.MonkeyPatch) -> Count
 
 
 MOMENTS = [
-    ("first-block", "reference_rates", 100),
-    ("second-block", "returns", 550),
+    ("killed-in-the-first-block", "reference_rates", 100, signal.SIGKILL, -signal.SIGKILL),
+    ("killed-in-the-second-block", "returns", 550, signal.SIGKILL, -signal.SIGKILL),
+    ("ctrl-c", "returns", 100, signal.SIGINT, 130),
 ]
 
 
-@pytest.mark.parametrize(("asset", "count"), [m[1:] for m in MOMENTS], ids=[m[0] for m in MOMENTS])
-def test_killed_and_resumed_ends_as_undisturbed(
+@pytest.mark.parametrize(
+    ("asset", "count", "sent", "code"), [m[1:] for m in MOMENTS], ids=[m[0] for m in MOMENTS]
+)
+def test_interrupted_and_resumed_ends_as_undisturbed(
     project: Project,
     undisturbed: Project,
     monkeypatch: pytest.MonkeyPatch,
     asset: str,
     count: int,
+    sent: signal.Signals,
+    code: int,
 ) -> None:
-    """After `kill -9` the same command makes the rest at once, and at most one block twice."""
+    """After `kill -9` or Ctrl-C the same command makes the rest at once, at most a block twice."""
     with project.start(*COMMAND, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
         wait_until(lambda: len(project.files(asset)) > count, f"{count} files of {asset}")
-        killed.kill()
-    assert killed.returncode == -signal.SIGKILL
+        killed.send_signal(sent)
+    assert killed.returncode == code
     before = {name: path.stat().st_mtime_ns for name, path in files(project).items()}
     said = project.run(*COMMAND)
     assert "has not ended" not in said

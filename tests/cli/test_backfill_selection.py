@@ -83,6 +83,11 @@ def test_a_day_made_again_with_exactly_its_dependants(filled: Project) -> None:
         "ecb/weekly_summary": {"downstream": ["2024-03-11"]},
         "ecb/monthly_summary": {"downstream": ["2024-03-01"]},
     }
+    said = filled.run(*words, "--dry-run")
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in said.splitlines()]
+    assert ["ecb/reference_rates", "asked for", "1", DAY] in cells
+    assert ["ecb/returns", "downstream", "2", f"{DAY} to 2024-03-14"] in cells
+    assert ["ecb/volatility_20d", "downstream", "21", f"{DAY} to 2024-04-12"] in cells
     made = filled.data(*words)
     assert rewritten(filled, before) == {
         "reference_rates": [DAY],

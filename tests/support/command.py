@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +31,13 @@ class Project:
     def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
         """The command, running."""
         return subprocess.Popen(
-            [COMMAND, *words], cwd=REPOSITORY, env=self.environment, text=True, **options
+            [COMMAND, *words],
+            cwd=REPOSITORY,
+            env=self.environment,
+            text=True,
+            # A parent in the background may ignore Ctrl-C, and its children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+            **options,
         )
 
     def run(self, *words: str, code: int = 0) -> str:

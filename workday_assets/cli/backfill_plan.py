@@ -166,10 +166,11 @@ class _Planner:
         whole = {key: set(self._in_range(key)) for key in keys}
         for key in keys:
             if not whole[key] and key.to_user_string() in self.request.names:
+                given = {"--from": self.request.first, "--to": self.request.last}
+                words = " ".join(f"{option}={day}" for option, day in given.items() if day)
                 raise InvalidInputError(
-                    f"--from={self.request.first} --to={self.request.last} hold no whole period of"
-                    f" {key.to_user_string()}; give a range with every workday of one, or"
-                    " --downstream with the days' asset."
+                    f"{words} leaves no whole period of {key.to_user_string()}; give a range with"
+                    " every workday of one, or --downstream with the days' asset."
                 )
         again = whole if self.request.force else None
         return self._periods(keys, only=whole, remake=again, requested=made)
