@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 
+import dagster as dg
 import pytest
 from support.command import Project
 from support.ecb import read_history
 from support.projects import temporary_folder
+from support.ticks import now
+
+from workday_assets.cli.backfill_plan import Request, plan_backfill
+from workday_assets.cli.project import Project as Opened
+from workday_assets.definitions import SOURCE, defs
+from workday_assets.ecb.assets import RATES as RATES_KEY
+from workday_assets.ecb.assets import RETURNS as RETURNS_KEY
+from workday_assets.ecb.assets import TIMETABLE
 
 HISTORY = read_history()
 RATES, RETURNS = "reference_rates", "returns"
@@ -176,3 +185,54 @@ def test_what_others_make_is_waited_for_and_named(project: Project) -> None:
     ) in said
     assert "Nothing to make: 3 partitions of the range are left out" in said
     assert project.files(RETURNS) == []
+
+
+class Live:
+    """A live source that has published up to Wednesday 2024-03-13."""
+
+    last_date = None
+
+    def published(self, day: date) -> bool:
+        """Whether it has a day."""
+        return day <= date(2024, 3, 13)
+
+    def describe(self) -> str:
+        """A name."""
+        return "live"
+
+
+@pytest.mark.parametrize(
+    ("last", "left_out"),
+    [(None, []), (date(2024, 3, 14), [date(2024, 3, 14)])],
+    ids=["default", "asked-for"],
+)
+def test_what_a_live_source_has_not_published(last: date | None, left_out: list[date]) -> None:
+    """By default nothing after the newest published day is looked at; asked for, it is left out."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        repository = defs.get_repository_def()
+        as_of = now("2024-03-15T09:00")  # Thursday the 14th is complete
+        project = Opened(instance, "here", repository, TIMETABLE, Live(), as_of)
+        plan = plan_backfill(project, Request(date(2024, 3, 11), last, ["ecb/reference_rates"]))
+    assert plan.due() == {RATES_KEY: [date(2024, 3, 11), date(2024, 3, 12), date(2024, 3, 13)]}
+    assert [decision.day for _, decision in plan.left_out] == left_out
+    assert plan.published_to == (None if last else date(2024, 3, 13))
+
+
+def test_a_materialized_dependant_that_cannot_be_made_is_named() -> None:
+    """A return whose other rate is gone is of old data after this, and said to be; others are not.
+
+    The next day's return was never made: nobody waits for it.
+    """
+    day = date(2024, 5, 13)
+    with dg.DagsterInstance.ephemeral() as instance:
+        for key in (RATES_KEY, RETURNS_KEY):
+            event = dg.AssetMaterialization(key, partition=str(day))
+            instance.report_runless_asset_event(event)
+        repository = defs.get_repository_def()
+        project = Opened(instance, "here", repository, TIMETABLE, SOURCE, now("2024-06-01T09:00"))
+        request = Request(day, day, ["ecb/reference_rates"], force=True, downstream=True)
+        plan = plan_backfill(project, request)
+    assert plan.due() == {RATES_KEY: [day], dg.AssetKey(["ecb", "usd_crosses"]): [day]}
+    assert [(key, decision.day, decision.reason) for key, decision in plan.left_out] == [
+        (RETURNS_KEY, day, "it waits for ecb/reference_rates 2024-05-10")
+    ]

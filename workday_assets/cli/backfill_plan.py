@@ -52,6 +52,8 @@ class BackfillPlan:
         dependants: by asset, which of the dates were added because they depend on others.
         left_out: complete dates that nobody asked to leave out, with the reason; somebody else
             makes them, or they wait for what nobody makes.
+        published_to: where no last date was asked for of a live source, the newest day that it has
+            published: nothing later is looked at. `None` where all complete days are published.
     """
 
     workdays: AssetPlans
@@ -59,6 +61,7 @@ class BackfillPlan:
     dates: Mapping[dg.AssetKey, Dates]
     dependants: Mapping[dg.AssetKey, Set[date]]
     left_out: Sequence[tuple[dg.AssetKey, Decision]]
+    published_to: date | None = None
 
     def due(self) -> dict[dg.AssetKey, list[date]]:
         """By asset, in the order of `dates`, the dates that are made, oldest first."""
@@ -107,7 +110,8 @@ def plan_backfill(project: Project, request: Request) -> BackfillPlan:
         raise InvalidInputError(
             f"--to={request.last} is before --from={request.first}; exchange them."
         )
-    planner = _Planner(project, request)
+    published_to = _published_to(project) if request.last is None else None
+    planner = _Planner(project, replace(request, last=request.last or published_to))
     selected = planner.selected()
     workdays = planner.plan_workdays(selected)
     made: Made = {key: set(plan.due) for key, plan in workdays.plans.items()}
@@ -120,7 +124,7 @@ def plan_backfill(project: Project, request: Request) -> BackfillPlan:
         more, more_periods = planner.plan_dependants(added, made)
         left_out += planner.made_before([*_left_out(more), *_left_out(more_periods)])
         workdays, periods = _both(workdays, more), _both_periods(periods, more_periods)
-    return BackfillPlan(workdays, periods, planner.dates, added, left_out)
+    return BackfillPlan(workdays, periods, planner.dates, added, left_out, published_to)
 
 
 class _Planner:
@@ -192,7 +196,8 @@ class _Planner:
     ) -> list[tuple[dg.AssetKey, Decision]]:
         """Those that are materialized, and now of old data: others were never there."""
         instance = self.project.instance
-        made = {key: instance.get_materialized_partitions(key) for key, _ in left_out}
+        keys = {key for key, _ in left_out}
+        made = {key: instance.get_materialized_partitions(key) for key in keys}
         return [(k, d) for k, d in left_out if d.day.strftime(self.dates[k].fmt) in made[k]]
 
     def _in_range(self, key: dg.AssetKey) -> Iterator[date]:
@@ -236,6 +241,17 @@ class _Planner:
             source=project.source,
             **options,
         )
+
+
+def _published_to(project: Project) -> date | None:
+    """The newest complete day that a live source has, where the newest of all is still to come."""
+    calendar = project.timetable.calendar
+    newest = day = project.timetable.last_complete(project.as_of)
+    if day is None or project.source.last_date is not None:
+        return None
+    while day > calendar.next(calendar.first_date) and not project.source.published(day):
+        day = calendar.previous(day)
+    return day if day != newest else None
 
 
 def _add(made: Made, plans: AssetPlans | PeriodPlans) -> None:

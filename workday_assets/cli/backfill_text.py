@@ -109,6 +109,9 @@ class Report:
         if last is not None and source.last_date is not None and last > source.last_date:
             yield f"Left out: days after {source.last_date}: {source.describe()}"
 
+        if self._plan.published_to is not None:
+            yield f"Left out: days after {self._plan.published_to}: not published yet"
+
     def _nothing(self) -> str:
         if self._plan.left_out:
             n = len(self._plan.left_out)
