@@ -1,0 +1,85 @@
+"""Blocks of a backfill run in this process, on graphs of the test's own."""
+
+import warnings
+from datetime import date
+
+import dagster as dg
+from rich.console import Console
+from support.ticks import now
+
+from workday_assets import WorkdayPartitionsDefinition, rollup
+from workday_assets.cli.backfill_outcome import retry_command
+from workday_assets.cli.backfill_plan import Request, plan_backfill
+from workday_assets.cli.blocks import blocks
+from workday_assets.cli.execution import execute
+from workday_assets.cli.project import Project
+from workday_assets.definitions import SOURCE
+from workday_assets.ecb.assets import CALENDAR, TIMETABLE, TIMEZONE
+
+warnings.filterwarnings("ignore", category=dg.BetaWarning)
+
+DOTTED = WorkdayPartitionsDefinition(CALENDAR, TIMEZONE, start="2022-01-03", fmt="%d.%m.%Y")
+WEEKS = dg.WeeklyPartitionsDefinition("2022-01-03", timezone=TIMEZONE, day_offset=1, end_offset=1)
+SINGLE = dg.BackfillPolicy.single_run()
+BAD = "03.04.2024"
+
+
+@dg.asset(partitions_def=DOTTED, backfill_policy=SINGLE)
+def prices() -> None:
+    """Made in blocks."""
+
+
+@dg.asset(partitions_def=DOTTED, deps=[prices])
+def one_by_one(context: dg.AssetExecutionContext) -> None:
+    """A run for each day, of which one fails."""
+    if context.partition_key == BAD:
+        raise RuntimeError("no such price")
+
+
+@dg.asset(
+    partitions_def=WEEKS,
+    backfill_policy=SINGLE,
+    deps=[dg.AssetDep(one_by_one, partition_mapping=rollup())],
+)
+def weeks() -> None:
+    """Of whole weeks."""
+
+
+def opened(instance: dg.DagsterInstance, *assets: dg.AssetsDefinition) -> Project:
+    """A project of these assets, as of June 2024."""
+    defs = dg.Definitions(assets=assets, executor=dg.in_process_executor)
+    repository = defs.get_repository_def()
+    return Project(instance, "here", repository, TIMETABLE, SOURCE, now("2024-06-03T09:00"))
+
+
+def test_a_failed_day_stops_its_week_and_nothing_else() -> None:
+    """Keys of the project's own format; one day of one asset fails, the other week is made."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        project = opened(instance, prices, one_by_one, weeks)
+        request = Request(date(2024, 3, 25), date(2024, 4, 5))
+        plan = plan_backfill(project, request)
+        outcome = execute(project, plan, Console(quiet=True))
+        made = {
+            asset.key.to_user_string(): instance.get_materialized_partitions(asset.key)
+            for asset in (prices, one_by_one, weeks)
+        }
+    days = {f"{n}.03.2024" for n in (25, 26, 27, 28)} | {f"0{n}.04.2024" for n in (2, 3, 4, 5)}
+    assert made == {"prices": days, "one_by_one": days - {BAD}, "weeks": {"2024-03-25"}}
+    assert outcome.errors == [f"{BAD}: one_by_one failed: RuntimeError: no such price"]
+    failed, not_tried = outcome.rows(plan)[1:]
+    assert failed.failed == [(date(2024, 4, 3), date(2024, 4, 3))]
+    assert not_tried.not_tried == [(date(2024, 4, 1), date(2024, 4, 1))]
+    # The week's workdays are from Tuesday the 2nd to Friday the 5th.
+    assert retry_command(plan, request, outcome, in_process=True) == (
+        "workday-assets backfill --from 2024-04-02 --to 2024-04-05"
+        " --asset one_by_one --asset weeks --in-process"
+    )
+
+
+def test_a_run_holds_at_most_500_partitions() -> None:
+    """The 618 days in the ECB file from 2022-01-03 to 2024-05-31: runs of 500 and of 118."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        project = opened(instance, prices)
+        plan = plan_backfill(project, Request())
+        runs = [(len(each.dates), *each.keys) for each in blocks(plan, TIMETABLE)]
+    assert runs == [(500, "03.01.2022", "11.12.2023"), (118, "12.12.2023", "31.05.2024")]
