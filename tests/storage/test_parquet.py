@@ -113,6 +113,12 @@ def read(
         return ParquetIOManager(base_path=str(base)).load_input(context)
 
 
+def sha256sum(path: Path) -> str:
+    """What the system's own command says of a file."""
+    found = subprocess.run(["sha256sum", path], capture_output=True, text=True, check=True)
+    return found.stdout.split()[0]
+
+
 def rates_asset(rows: pd.DataFrame, metadata: Mapping[str, Any] = DECLARED) -> dg.AssetsDefinition:
     """An asset `ecb/rates` by weekday that returns `rows`, whatever the keys."""
 
@@ -179,6 +185,17 @@ def test_one_key_records_its_file(tmp_path: Path) -> None:
     metadata = context.get_logged_metadata()
     assert metadata["path"].value == str(tmp_path / "ecb" / "rates" / "2026-10-26.parquet")
     assert (metadata["rows"].value, metadata["files"].value) == (1, 1)
+
+
+def test_each_materialization_records_its_own_file(tmp_path: Path) -> None:
+    """Its rows and the SHA-256 of its bytes, as `sha256sum` gives it, beside the asset's own."""
+    folder = tmp_path / "ecb" / "rates"
+    result = run([rates_asset(table(*ROWS))], tmp_path, "2026-10-23", "2026-10-27")
+    events = result.asset_materializations_for_node("ecb__rates")
+    assert [event.metadata["workday/file"].value for event in events] == [
+        {"rows": rows, "sha256": sha256sum(folder / f"{key}.parquet")}
+        for key, rows in (("2026-10-23", 2), ("2026-10-26", 1), ("2026-10-27", 1))
+    ]
 
 
 def test_input_is_the_rows_of_its_keys_in_key_order(tmp_path: Path) -> None:

@@ -9,12 +9,9 @@ from typing import Any
 
 import dagster as dg
 import pandas as pd
-from dagster._core.execution.context.metadata_logging import (
-    AssetMetadataHandle,
-    OutputMetadataAccumulator,
-)
 
 from workday_assets.calendars import WorkdayCalendar
+from workday_assets.storage import partition_metadata
 
 _SHOWN_ROWS = 8
 
@@ -76,16 +73,9 @@ def rows_metadata(rows: pd.DataFrame, keys: Sequence[str]) -> dict[str, dict[str
 def add_partition_metadata(
     context: dg.AssetExecutionContext, metadata: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Add metadata to the materializations of the run's partitions, by partition key.
-
-    What `context.add_asset_metadata` does for one key, for all at once: called for each of 7,000
-    keys, Dagster's method copies and checks all earlier ones each time, which takes a minute.
-    """
+    """Add metadata to the materializations of the run's partitions, by partition key."""
     step = context.op_execution_context._step_execution_context
-    metadata_of: dict[Any, Mapping[str, Any]] = {**step._metadata_accumulator.per_output_metadata}
-    for key, values in metadata.items():
-        metadata_of[AssetMetadataHandle(asset_key=context.asset_key, partition_key=key)] = values
-    step._metadata_accumulator = OutputMetadataAccumulator(per_output_metadata=metadata_of)
+    partition_metadata.add_partition_metadata(step, context.asset_key, metadata)
 
 
 def _described(keys: Sequence[str]) -> dict[str, Any]:

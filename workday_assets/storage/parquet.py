@@ -3,6 +3,7 @@
 How a file gets into its place whole is in `files.py`; what is computed is the assets' business.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from workday_assets.errors import (
     UnreadablePartitionError,
 )
 from workday_assets.storage.files import get_files, put_files
+from workday_assets.storage.partition_metadata import add_partition_metadata
 
 _THREADS = 8
 _SCHEMA = "dagster/column_schema"
@@ -31,6 +33,8 @@ _ALLOW_MISSING = "allow_missing_partitions"
 MISSING = "missing_partitions"
 #: Key in the `attrs` of an output: the partition keys that it is about, where not all of the run's.
 MADE = "made_partitions"
+#: Metadata of every materialization: its file's number of rows and the SHA-256 of its bytes.
+FILE = "workday/file"
 
 
 class ParquetIOManager(dg.ConfigurableIOManager):
@@ -43,6 +47,9 @@ class ParquetIOManager(dg.ConfigurableIOManager):
 
     An output that names some of the run's keys in ``attrs["made_partitions"]`` is about those
     alone: the others get no file, and are not recorded as materialized.
+
+    Every materialization records its own file in the metadata ``workday/file``: the number of rows
+    and the SHA-256 of the bytes.
 
     Input metadata that it reads (``dg.AssetIn(metadata=...)``):
         ``allow_missing_partitions``: when true, keys without a file are left out of the table, and
@@ -81,12 +88,17 @@ class ParquetIOManager(dg.ConfigurableIOManager):
         ordered = table.take(np.argsort(position, kind="stable"))
         counts = np.bincount(position, minlength=len(keys))
         starts = np.cumsum(counts) - counts
-        put_files(
-            self._folder(context.asset_key),
-            [path.name for path in paths.values()],
-            lambda at: _serialize(ordered.slice(starts[at], counts[at])),
-            _THREADS,
-        )
+        recorded: dict[str, dict[str, Any]] = {}
+
+        def content(at: int) -> pa.Buffer:
+            serialized = _serialize(ordered.slice(starts[at], counts[at]))
+            recorded[keys[at]] = {FILE: dg.MetadataValue.json(_file(serialized, int(counts[at])))}
+            return serialized
+
+        names = [path.name for path in paths.values()]
+        put_files(self._folder(context.asset_key), names, content, _THREADS)
+        if context._step_context is not None:  # there is none outside a run
+            add_partition_metadata(context.step_context, context.asset_key, recorded)
         where = paths[keys[0]] if len(keys) == 1 else self._folder(context.asset_key)
         context.add_output_metadata(
             {"path": dg.MetadataValue.path(str(where)), "rows": len(obj), "files": len(keys)}
@@ -241,6 +253,11 @@ def _serialize(table: pa.Table) -> pa.Buffer:
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink)
     return sink.getvalue()
+
+
+def _file(content: pa.Buffer, rows: int) -> dict[str, Any]:
+    """What a materialization records of its file, so that an audit can prove the two belong."""
+    return {"rows": rows, "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def _parse(asset: str, key: str, path: UPath, content: bytes | OSError) -> pa.Table:
