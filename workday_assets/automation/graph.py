@@ -274,7 +274,16 @@ class DatedGraph:
                 found = ours.workdays(day, theirs)
                 if found is not None:
                     return found
+        if not is_partition(ours, day):
+            return []
         return upstream_days(mapping, ours, theirs, day, self._as_of)
+
+
+def is_partition(dates: Dates, day: date) -> bool:
+    """Whether there is a partition of that date now; one may be recorded that no longer is."""
+    if isinstance(dates, Periods):
+        return dates.starting(day) is not None
+    return bool(dates.days_around(day, 0, 0))
 
 
 def upstream_days(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import dagster as dg
 import sqlalchemy
@@ -26,6 +26,7 @@ NEVER_LAUNCHED_TAG = "workday/never_launched"
 #: A run that left out days whose inputs were not there carries this tag: if it succeeded, nothing
 #: was tried of them.
 NOT_READY_TAG = "workday/not_ready"
+V = TypeVar("V")
 
 
 class DatedKeys(Protocol):
@@ -74,10 +75,9 @@ def read_recorded(
     """
     storage = instance.event_log_storage
     event = dg.DagsterEventType
-    made = storage.get_latest_storage_id_by_partition(asset_key, event.ASSET_MATERIALIZATION)
-    planned = storage.get_latest_storage_id_by_partition(
-        asset_key, event.ASSET_MATERIALIZATION_PLANNED
-    )
+    newest = storage.get_latest_storage_id_by_partition
+    made = _dated(newest(asset_key, event.ASSET_MATERIALIZATION), dates)
+    planned = _dated(newest(asset_key, event.ASSET_MATERIALIZATION_PLANNED), dates)
     day = dates.day
     in_flight = _days_of(unfinished, asset_key, dates)
     materialized = {day(key): number for key, number in made.items()}
@@ -86,9 +86,8 @@ def read_recorded(
     planned_days |= {day(k): n for k, n in _planned_before(instance, asset_key, replanned).items()}
     if all(number < made.get(key, 0) for key, number in planned.items()):
         return Recorded(materialized, planned_days, in_flight)
-    attempts = storage.get_latest_asset_partition_materialization_attempts_without_materializations(
-        asset_key
-    )
+    tried = storage.get_latest_asset_partition_materialization_attempts_without_materializations
+    attempts = _dated(tried(asset_key), dates)
     finished = _finished_runs(instance, {run_id for run_id, _ in attempts.values()})
     in_flight |= {
         day(key): run_id
@@ -98,6 +97,16 @@ def read_recorded(
     ended = {key: made.get(key, 0) for key, (run, _) in attempts.items() if finished.get(run)}
     failed = {day(key): n for key, n in _attempts(instance, asset_key, ended).items()}
     return Recorded(materialized, planned_days, in_flight, failed)
+
+
+def _dated(found: Mapping[str, V], dates: DatedKeys) -> dict[str, V]:
+    """Without the keys that name no date: anybody can record a materialization of any key."""
+    dated = {}
+    for key, value in found.items():
+        with suppress(ValueError):
+            dates.day(key)
+            dated[key] = value
+    return dated
 
 
 def unfinished_runs(instance: dg.DagsterInstance) -> Sequence[dg.DagsterRun]:
