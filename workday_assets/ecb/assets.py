@@ -6,7 +6,7 @@ are not ready, and not failed.
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import dagster as dg
@@ -21,6 +21,7 @@ from workday_assets.ecb.metadata import (
     inputs_metadata,
     rows_metadata,
 )
+from workday_assets.ecb.settlement import calendar_days
 from workday_assets.ecb.settlement import spot_value_dates as settle
 from workday_assets.ecb.source import EcbRates
 from workday_assets.mappings import trailing_workdays
@@ -171,26 +172,51 @@ def spot_value_dates(context: dg.AssetExecutionContext) -> Made:
     settled = settle(days, CALENDAR, DOLLAR_CALENDAR)
     rows = pd.DataFrame({"date": days, "pair": "EURUSD", "spot_value_date": settled})
     typed = rows.astype({"date": "datetime64[ms]", "spot_value_date": "datetime64[ms]"})
-    yield _made(context, typed, keys, {})
+    yield _made(context, typed, keys, {}, spot_days_used(days, COUNTED_CALENDARS))
 
 
 WORKDAY_ASSETS = [reference_rates, usd_crosses, returns, volatility_20d, spot_value_dates]
 
 
+#: The calendars whose days the assets count, by name.
+COUNTED_CALENDARS = {calendar.name: calendar for calendar in (CALENDAR, DOLLAR_CALENDAR)}
+
+
+def spot_days_used(
+    trades: Sequence[date], calendars: Mapping[str, WorkdayCalendar]
+) -> dict[date, Mapping[str, list[str]]]:
+    """By trade date, what `spot_value_dates` records of the calendars' days that it counted."""
+    euro, dollar = calendars[CALENDAR.name], calendars[DOLLAR_CALENDAR.name]
+    settled = zip(trades, settle(trades, euro, dollar), strict=True)
+    return {trade: calendar_days(trade, value, euro, dollar) for trade, value in settled}
+
+
+#: Assets that take days from calendars by themselves, not by a partition mapping.
+DAYS_USED = {spot_value_dates.key: spot_days_used}
+
+
 def _made(
-    context: dg.AssetExecutionContext, rows: pd.DataFrame, keys: Sequence[str], inputs: Inputs
+    context: dg.AssetExecutionContext,
+    rows: pd.DataFrame,
+    keys: Sequence[str],
+    inputs: Inputs,
+    days_used: Mapping[date, Mapping[str, Sequence[str]]] | None = None,
 ) -> dg.Output[pd.DataFrame]:
-    """The output about `keys`, each with its own rows, preview and inputs as metadata."""
+    """The output about `keys`, each with its own rows, preview and inputs as metadata.
+
+    `days_used` are inputs by day beside those that the mappings `inputs` name.
+    """
     calendar = calendar_metadata(CALENDAR)
     metadata = {}
     for key, own in rows_metadata(rows, keys).items():
         day = WORKDAYS.day(key)
-        used = {
+        used: dict[str, Sequence[str]] = {
             asset.to_user_string(): [
                 str(d) for d in WORKDAYS.days_around(day, mapping.start_offset, mapping.end_offset)
             ]
             for asset, mapping in inputs.items()
         }
+        used |= (days_used or {}).get(day, {})
         metadata[key] = {**own, **calendar, **inputs_metadata(used)}
     add_partition_metadata(context, metadata)
     return made(rows, keys)

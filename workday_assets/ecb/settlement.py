@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import date
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 
 import numpy as np
 
@@ -38,3 +38,24 @@ def spot_value_dates(
     counted = euro.offset(np.array(trades, dtype="datetime64[D]"), SPOT_LAG)
     settled: list[date] = (euro & dollar).roll(counted, "following").tolist()
     return settled
+
+
+def calendar_days(
+    trade: date, settled: date, euro: WorkdayCalendar, dollar: WorkdayCalendar
+) -> Mapping[str, list[str]]:
+    """By calendar, as an input is named, the workdays that a spot value date was counted from.
+
+    Of `euro` those from the trade to the value date, both included; of `dollar` those from the
+    counted day on. Where none of these days opens or closes, the value date stays.
+
+    Args:
+        trade: the trade date.
+        settled: its value date by `spot_value_dates`.
+        euro: as there.
+        dollar: as there.
+    """
+    past, counted = settled + timedelta(days=1), euro.offset(trade, SPOT_LAG)
+    return {
+        f"calendar/{euro.name}": [str(day) for day in euro.workdays(trade, past)],
+        f"calendar/{dollar.name}": [str(day) for day in dollar.workdays(counted, past)],
+    }
