@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from workday_assets.cli.audit import audit
 from workday_assets.cli.backfill import backfill
 from workday_assets.cli.calendar import calendar
 from workday_assets.cli.freeze import diff, freeze
@@ -38,6 +39,7 @@ def main() -> None:
     """
 
 
+main.add_command(audit)
 main.add_command(backfill)
 main.add_command(calendar)
 main.add_command(freeze)

@@ -96,10 +96,10 @@ class ParquetIOManager(dg.ConfigurableIOManager):
             return serialized
 
         names = [path.name for path in paths.values()]
-        put_files(self._folder(context.asset_key), names, content, _THREADS)
+        put_files(self.folder(context.asset_key), names, content, _THREADS)
         if context._step_context is not None:  # there is none outside a run
             add_partition_metadata(context.step_context, context.asset_key, recorded)
-        where = paths[keys[0]] if len(keys) == 1 else self._folder(context.asset_key)
+        where = paths[keys[0]] if len(keys) == 1 else self.folder(context.asset_key)
         context.add_output_metadata(
             {"path": dg.MetadataValue.path(str(where)), "rows": len(obj), "files": len(keys)}
         )
@@ -139,10 +139,11 @@ class ParquetIOManager(dg.ConfigurableIOManager):
     def _paths(self, asset_key: dg.AssetKey, keys: Sequence[str]) -> dict[str, UPath]:
         for part in (*asset_key.path, *keys):
             _require_plain(asset_key.to_user_string(), part)
-        folder = self._folder(asset_key)
+        folder = self.folder(asset_key)
         return {key: folder / f"{key}.parquet" for key in keys}
 
-    def _folder(self, asset_key: dg.AssetKey) -> UPath:
+    def folder(self, asset_key: dg.AssetKey) -> UPath:
+        """Where the files of an asset are."""
         return UPath(self.base_path).joinpath(*asset_key.path)
 
 
