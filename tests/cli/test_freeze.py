@@ -40,7 +40,7 @@ def test_freeze_says_what_it_changes(tmp_path: Path) -> None:
     file = tmp_path / "XECB.csv"
     old = WorkdayCalendar.named("XECB").with_closures({"2024-05-07": "a mistake"})
     file.write_text(tables.dumps(old), "utf-8")
-    said = run("freeze", "XECB", "--output", str(file))
+    said = run("freeze", "XECB", "--output", str(file), "--allow-history")
     assert "Days that become workdays (1):" in said
     assert "2024-05-07 Tue  a mistake -> workday  PAST CLOSURE REMOVED" in said
     assert tables.loads(file.read_text("utf-8"), file) == WorkdayCalendar.named("XECB")
@@ -100,3 +100,66 @@ def test_refusals_exit_with_2(words: tuple[str, ...], sentence: str, tmp_path: P
     said = run(*words, *output, code=2)
     assert sentence in said
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "words", "sentence"),
+    [
+        (
+            WorkdayCalendar.named("XECB").with_closures({"2024-05-07": "a mistake"}),
+            (),
+            "history would change: 2024-05-07 (a mistake -> workday);",
+        ),
+        (
+            WorkdayCalendar.named("XECB").with_extra_workdays({"2024-12-25": "nobody went home"}),
+            (),
+            "history would change: 2024-12-25 (nobody went home -> Christmas Day);",
+        ),
+        (
+            WorkdayCalendar.named("XECB"),
+            ("--first", "2001-01-01"),
+            "history would change: the dates before 2001-01-01;",
+        ),
+        (
+            WorkdayCalendar.named("XECB"),
+            ("--last", "2025-12-31"),
+            "history would change: the dates after 2025-12-31;",
+        ),
+    ],
+    ids=["closure-gone", "workday-gone", "first-years-gone", "last-years-gone"],
+)
+def test_freeze_keeps_history(
+    old: WorkdayCalendar, words: tuple[str, ...], sentence: str, tmp_path: Path
+) -> None:
+    """What takes away days before today is refused, and the file stays, unless it is meant."""
+    file = tmp_path / "XECB.csv"
+    file.write_text(tables.dumps(old), "utf-8")
+    said = run("freeze", "XECB", *words, "--output", str(file), code=2)
+    assert sentence in " ".join(said.split())
+    assert tables.loads(file.read_text("utf-8"), file) == old
+    run("freeze", "XECB", *words, "--output", str(file), "--allow-history")
+    assert tables.loads(file.read_text("utf-8"), file) != old
+
+
+def test_freeze_may_change_the_future(tmp_path: Path) -> None:
+    """A later day that closes, and more years, need no permission."""
+    file = tmp_path / "XECB.csv"
+    shorter = WorkdayCalendar.named("XECB").between(None, "2033-12-31")
+    old = shorter.with_extra_workdays({"2032-12-24": "still open"}).with_closures(
+        {"2033-03-03": "not yet agreed"}
+    )
+    file.write_text(tables.dumps(old), "utf-8")
+    run("freeze", "XECB", "--output", str(file))
+    assert tables.loads(file.read_text("utf-8"), file) == WorkdayCalendar.named("XECB")
+
+
+def test_diff_with_a_file(tmp_path: Path) -> None:
+    """A calendar that somebody wrote is compared instead of the provider's; names must agree."""
+    file = tmp_path / "own.csv"
+    closed = WorkdayCalendar.named("XECB").with_closures({"2025-01-09": "mourning"})
+    file.write_text(tables.dumps(closed), "utf-8")
+    said = run("diff", "XECB", "--with", str(file), code=1)
+    assert said == "Days that close (1):\n  2025-01-09 Thu  workday -> mourning\n"
+    assert "holds the calendar XECB, and NAME is XNYS" in run(
+        "diff", "XNYS", "--with", str(file), code=2
+    )

@@ -28,7 +28,7 @@ class Drift:
         day: its date.
         upstream: the input that differs, or the upstream asset that is affected.
         recorded: the keys that it was made from; `None` where only the upstream is affected.
-        today: the keys that it would be made from; likewise.
+        needed: the keys that the calendar names; likewise.
         via: the first affected partition of `upstream`; `None` where its own inputs differ.
     """
 
@@ -36,7 +36,7 @@ class Drift:
     day: date
     upstream: str
     recorded: Keys | None
-    today: Keys | None
+    needed: Keys | None
     via: date | None = None
 
     @property
@@ -44,7 +44,7 @@ class Drift:
         """What is wrong, as a clause."""
         if self.via is not None:
             return f"it is made from {self.upstream} {self.via}, which is affected"
-        return f"it was made from {self.upstream} {self.recorded}, and today's is {self.today}"
+        return f"it was made from {self.upstream} {self.recorded}, and needs {self.needed}"
 
 
 def find_drift(

@@ -28,6 +28,7 @@ from workday_assets.partitions import WorkdayPartitionsDefinition
 
 AssetDay = tuple[dg.AssetKey, date]
 Dates = WorkdayPartitionsDefinition | Periods
+Replacements = Mapping[WorkdayPartitionsDefinition, WorkdayPartitionsDefinition]
 Mappings = dict[dg.AssetKey, dg.PartitionMapping]
 #: The partitions of an asset, its dated parents and its other ones.
 Shape = tuple[Dates, Mappings, Mappings]
@@ -73,6 +74,7 @@ class DatedGraph:
         keys: the selection.
         as_of: "now", aware: partitions that are complete then exist.
         remake: by asset, dates that count as not made, whatever is recorded.
+        instead: definitions to take in place of the assets' own, to see what they would change.
 
     Attributes:
         assets: the selected assets, upstream before downstream.
@@ -89,8 +91,10 @@ class DatedGraph:
         keys: Iterable[dg.AssetKey],
         as_of: datetime,
         remake: Mapping[dg.AssetKey, Set[date]] | None = None,
+        instead: Replacements | None = None,
     ) -> None:
         self._graph = graph
+        self._instead = instead or {}
         self._instance = instance
         self._as_of = as_of
         self._periods: dict[dg.TimeWindowPartitionsDefinition, Periods] = {}
@@ -152,6 +156,10 @@ class DatedGraph:
             for found in self._needed(asset, mapping, self._known[parent], day):
                 yield parent, found
 
+    def definitions(self) -> Set[Dates]:
+        """The partitions of all known assets."""
+        return {asset.dates for asset in self._known.values()}
+
     def dates(self, key: dg.AssetKey) -> Dates:
         """The partitions of a known asset."""
         return self._known[key].dates
@@ -189,7 +197,7 @@ class DatedGraph:
                 " by workday knows which to make; partition it by workdays alone or leave it out."
             )
         if isinstance(definition, WorkdayPartitionsDefinition):
-            return definition
+            return self._instead.get(definition, definition)
         if not has_whole_dates(definition):
             raise InvalidInputError(
                 f"assets={name} is not partitioned by workdays, nor by weeks or other windows from"

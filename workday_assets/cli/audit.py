@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from workday_assets.cli.audit_progress import progress
 from workday_assets.cli.options import DateType, json_option
 from workday_assets.errors import InvalidInputError
 
 if TYPE_CHECKING:
     import dagster as dg
 
-    from workday_assets.audit.records import Begin
     from workday_assets.audit.report import Audit
     from workday_assets.cli.project import Project
     from workday_assets.storage.parquet import ParquetIOManager
@@ -84,7 +81,7 @@ def run(project: Project, first: date | None, last: date | None, *, deep: bool) 
 
     graph = project.repository.asset_graph
     keys = sorted((WORKDAY_ASSETS | PERIOD_ASSETS).resolve(graph))
-    with _progress() as begin:
+    with progress() as begin:
         auditor = Auditor(
             graph,
             project.instance,
@@ -112,16 +109,3 @@ def stores(project: Project, keys: list[dg.AssetKey]) -> dict[dg.AssetKey, Parqu
         if isinstance(manager, ParquetIOManager):
             found[key] = manager
     return found
-
-
-@contextmanager
-def _progress() -> Iterator[Begin]:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
-
-        def begin(what: str, total: int) -> Callable[[int], object]:
-            task = progress.add_task(what, total=total)
-            return lambda count: progress.advance(task, count)
-
-        yield begin

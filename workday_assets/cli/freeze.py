@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workday_assets.cli.options import DateType, json_option
-from workday_assets.errors import CalendarFileError, UnknownCalendarError
+from workday_assets.errors import CalendarFileError, InvalidInputError, UnknownCalendarError
 
 if TYPE_CHECKING:
     from workday_assets.calendars import WorkdayCalendar
@@ -38,12 +38,22 @@ last_option = click.option(
     help="File to write; by default the catalog's own.",
 )
 @click.option("--evidence", help="Who published the days; needed beyond the catalog's last date.")
+@click.option(
+    "--allow-history", is_flag=True, help="Write also when past workdays or closures would go."
+)
 def freeze(
-    name: str, first: date | None, last: date | None, output: Path | None, evidence: str | None
+    name: str,
+    first: date | None,
+    last: date | None,
+    output: Path | None,
+    evidence: str | None,
+    *,
+    allow_history: bool,
 ) -> None:
     """Write the calendar NAME, as its provider answers now, to the file that runs.
 
-    The days that change are printed. Commit the file once they are right.
+    The days that change are printed. Commit the file once they are right. A change that takes away
+    days before today is refused without --allow-history: see what it does with `diff --impact`.
     """
     from workday_assets.calendars import tables
     from workday_assets.calendars.catalog import load
@@ -55,20 +65,43 @@ def freeze(
     path = output or _catalog_file(name)
     old = tables.loads(_read(path), path) if path.exists() else load(name)
     new = tables.loads(text, path)
+    found = None if old is None else compare(old, new, as_of=today)
+    if found is not None and not allow_history:
+        _refuse_lost_history(name, found, today)
     _write(path, text)
     click.echo(f"Wrote {path}: {new.name}, {new.first_date} to {new.last_date}.")
-    if old is None:
+    if found is None:
         click.echo("There was no frozen calendar of that name before.")
     else:
-        _print(compare(old, new, as_of=today))
+        _print(found)
 
 
 @click.command()
 @click.argument("name")
 @first_option
 @last_option
+@click.option(
+    "--with",
+    "other",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Compare with the calendar in FILE, and not with the provider.",
+)
+@click.option(
+    "--impact",
+    is_flag=True,
+    help="Say what the change would do: keys added and removed, data orphaned, results affected.",
+)
 @json_option
-def diff(name: str, first: date | None, last: date | None, *, as_json: bool) -> None:
+def diff(
+    name: str,
+    first: date | None,
+    last: date | None,
+    other: Path | None,
+    *,
+    impact: bool,
+    as_json: bool,
+) -> None:
     """Compare the frozen calendar NAME with what its provider answers now.
 
     With --first or --last only that range is compared. Exit code 1 when they differ.
@@ -76,13 +109,30 @@ def diff(name: str, first: date | None, last: date | None, *, as_json: bool) -> 
     from workday_assets.calendars.freezing import diff as compare
     from workday_assets.calendars.freezing import from_provider
 
+    if impact and (first or last):
+        raise InvalidInputError(
+            "--impact is that of the whole calendar; leave out --first and --last."
+        )
     frozen = _frozen(name).between(first, last)
-    now = from_provider(name, frozen.first_date, frozen.last_date)
+    if other is None:
+        now = from_provider(name, frozen.first_date, frozen.last_date)
+    else:
+        now = _other(name, other).between(first, last)
     found = compare(frozen, now, as_of=_today())
+    impacts = None
+    if impact:
+        from workday_assets.cli import audit_impact
+
+        impacts = audit_impact.impact_of(now)
     if as_json:
-        click.echo(json.dumps(_data(found), indent=2))
+        data = _data(found)
+        if impacts is not None:
+            data["impact"] = audit_impact.to_data(impacts)
+        click.echo(json.dumps(data, indent=2))
     else:
         _print(found)
+        for line in audit_impact.sentences(impacts) if impacts is not None else ():
+            click.echo(line)
     if found:
         raise click.exceptions.Exit(1)
 
@@ -96,6 +146,38 @@ def _frozen(name: str) -> WorkdayCalendar:
             f"name={name!r} has no frozen calendar to compare; choose from {', '.join(names())}."
         )
     return calendar
+
+
+def _other(name: str, path: Path) -> WorkdayCalendar:
+    from workday_assets.calendars import tables
+
+    found = tables.loads(_read(path), path)
+    if found.name != name:
+        raise InvalidInputError(
+            f"--with={path} holds the calendar {found.name}, and NAME is {name}; give both the same"
+            " name."
+        )
+    return found
+
+
+def _refuse_lost_history(name: str, found: CalendarDiff, today: date) -> None:
+    """Days before today that are workdays in one of the two, or out of the new bounds."""
+    lost = [
+        f"{change.day} ({change.before} -> {change.after})"
+        for change in found.days
+        if change.kind != "half day" and change.day < today
+    ]
+    (old_first, old_last), (new_first, new_last) = found.old_bounds, found.new_bounds
+    if new_first > old_first:
+        lost.append(f"the dates before {new_first}")
+    if new_last < min(old_last, today):
+        lost.append(f"the dates after {new_last}")
+    if lost:
+        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+        raise InvalidInputError(
+            f"name={name}: history would change: {', '.join(lost[:3])}{more}; see what that does to"
+            f" the data (workday-assets diff {name} --impact), then repeat with --allow-history."
+        )
 
 
 def _catalog_file(name: str) -> Path:
