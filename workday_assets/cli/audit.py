@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--from", "first", type=DateType(), help="First date, included; by default all.")
 @click.option("--to", "last", type=DateType(), help="Last date, included; by default all.")
+@click.option(
+    "--asset", "names", multiple=True, help="Only this asset, e.g. ecb/returns; repeatable."
+)
 @click.option("--deep", is_flag=True, help="Read every file: its rows and SHA-256 as recorded.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print a line per partition, for an auditor.")
 @click.option(
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 def audit(
     first: date | None,
     last: date | None,
+    names: tuple[str, ...],
     page: Path | None,
     *,
     deep: bool,
@@ -57,7 +61,7 @@ def audit(
     if as_csv and as_json:
         raise InvalidInputError("--csv and --json both print to the same place; give one of them.")
     with open_project() as project:
-        found = run(project, first, last, deep=deep)
+        found = run(project, first, last, names, deep=deep)
         where = project.where
     if page is not None:
         audit_export.write_page(page, found)
@@ -73,14 +77,20 @@ def audit(
         raise click.exceptions.Exit(1)
 
 
-def run(project: Project, first: date | None, last: date | None, *, deep: bool) -> Audit:
-    """The audit of the project's assets, with a progress bar on standard error."""
+def run(
+    project: Project,
+    first: date | None,
+    last: date | None,
+    names: tuple[str, ...],
+    *,
+    deep: bool,
+) -> Audit:
+    """The audit of the named assets, or of all, with a progress bar on standard error."""
     from workday_assets.audit.auditor import Auditor
     from workday_assets.ecb.assets import COUNTED_CALENDARS, DAYS_USED
-    from workday_assets.ecb.jobs import PERIOD_ASSETS, WORKDAY_ASSETS
 
     graph = project.repository.asset_graph
-    keys = sorted((WORKDAY_ASSETS | PERIOD_ASSETS).resolve(graph))
+    keys = _selected(project, names)
     with progress() as begin:
         auditor = Auditor(
             graph,
@@ -94,6 +104,21 @@ def run(project: Project, first: date | None, last: date | None, *, deep: bool) 
             begin=begin,
         )
         return auditor.audit(keys, start=first, end=last, deep=deep)
+
+
+def _selected(project: Project, names: tuple[str, ...]) -> list[dg.AssetKey]:
+    import dagster as dg
+
+    from workday_assets.ecb.jobs import PERIOD_ASSETS, WORKDAY_ASSETS
+
+    known = sorted((WORKDAY_ASSETS | PERIOD_ASSETS).resolve(project.repository.asset_graph))
+    wanted = {dg.AssetKey.from_user_string(name) for name in names}
+    for key in sorted(wanted - set(known)):
+        raise InvalidInputError(
+            f"--asset={key.to_user_string()} is not partitioned by dates in this project; choose"
+            f" from {', '.join(k.to_user_string() for k in known)}."
+        )
+    return sorted(wanted) or known
 
 
 def stores(project: Project, keys: list[dg.AssetKey]) -> dict[dg.AssetKey, ParquetIOManager]:

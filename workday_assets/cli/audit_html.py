@@ -67,7 +67,7 @@ def _map(asset: AssetAudit, name: str) -> str:
     missing = asset.expected - asset.materialized
     counts = f"{asset.materialized:,} of {asset.expected:,} {'workdays' if days else 'periods'}"
     if missing:
-        counts += f", {missing:,} not there"
+        counts += f", {missing:,} not materialized"
     return (
         f'<section class="map" id="{name}">\n<h2>{escape(asset.name)}<span>{counts}</span>'
         f"</h2>\n{audit_map.svg(asset, name)}\n</section>"
