@@ -114,7 +114,7 @@ def test_the_same_calendar_has_no_impact(history: Audited) -> None:
 
 
 class Own:
-    """A project of two assets and a week whose calendar can change, on one instance."""
+    """A project of three assets and a week whose calendar can change, on one instance."""
 
     def __init__(self, calendar: WorkdayCalendar) -> None:
         self.calendar = calendar
@@ -139,6 +139,19 @@ class Own:
             metadata = {key: inputs_metadata({"prices": days}) for key, days in used.items()}
             add_partition_metadata(context, metadata)
 
+        @dg.asset(
+            partitions_def=days,
+            deps=[dg.AssetDep(changes, partition_mapping=trailing_workdays(3))],
+            backfill_policy=dg.BackfillPolicy.single_run(),
+        )
+        def average(context: dg.AssetExecutionContext) -> None:
+            used = {
+                key: [str(d) for d in days.days_around(days.day(key), -2, 0)]
+                for key in context.partition_keys
+            }
+            metadata = {key: inputs_metadata({"changes": days}) for key, days in used.items()}
+            add_partition_metadata(context, metadata)
+
         @dg.asset(partitions_def=weeks, deps=[dg.AssetDep(prices, partition_mapping=rollup())])
         def week(context: dg.AssetExecutionContext) -> None:
             first = pd.Timestamp(context.partition_key).date()
@@ -146,7 +159,7 @@ class Own:
             used = [str(day) for day in calendar.workdays(first, past)]
             context.add_output_metadata(inputs_metadata({"prices": used}))
 
-        self.defs = dg.Definitions(assets=[prices, changes, week])
+        self.defs = dg.Definitions(assets=[prices, changes, average, week])
 
     def fill(self, instance: dg.DagsterInstance) -> None:
         """Make everything."""
@@ -158,12 +171,15 @@ class Own:
         ):
             assert execute(self.defs, instance, [asset], first, last).success
 
-    def findings(self, instance: dg.DagsterInstance) -> list[tuple[str, str, str]]:
+    def findings(
+        self, instance: dg.DagsterInstance, *assets: str, start: date | None = None
+    ) -> list[tuple[str, str, str]]:
         """Asset, key and kind of every finding on 2025-01-20."""
         graph = self.defs.get_repository_def().asset_graph
         timetable = WorkdayTimetable(self.calendar, ZONE)
         auditor = Auditor(graph, instance, timetable, now("2025-01-20T12:00"))
-        audit = auditor.audit(sorted(graph.get_all_asset_keys()))
+        keys = [dg.AssetKey(name) for name in assets or ("prices", "changes", "week")]
+        audit = auditor.audit(keys, start=start)
         return [(finding.asset, finding.key, finding.kind) for finding in audit.findings]
 
 
@@ -185,6 +201,21 @@ def test_after_a_closure(instance: dg.DagsterInstance) -> None:
         ("prices", "2025-01-09", "orphan"),
         ("week", "2025-01-06", "drift"),
     ]
+
+
+def test_what_lies_before_the_range_is_followed(instance: dg.DagsterInstance) -> None:
+    """The average of the 14th has the days it had, and one of them, the 10th, is affected.
+
+    Its days are the 10th, 13th and 14th; those of the 15th are the 13th to the 15th.
+    """
+    before = Own(XECB)
+    before.fill(instance)
+    assert execute(before.defs, instance, ["average"], "2025-01-07", "2025-01-17").success
+    after = Own(CLOSED)
+    assert after.findings(instance, "average", start=date(2025, 1, 14)) == [
+        ("average", "2025-01-14", "downstream"),
+    ]
+    assert after.findings(instance, "average", start=date(2025, 1, 15)) == []
 
 
 def test_after_an_opening(instance: dg.DagsterInstance) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -29,7 +30,7 @@ from workday_assets.audit.records import (
 from workday_assets.audit.report import AssetAudit, Audit
 from workday_assets.automation.graph import DatedGraph, Dates
 from workday_assets.automation.period_plans import plan_periods
-from workday_assets.automation.periods import Periods
+from workday_assets.automation.periods import Periods, has_whole_dates
 from workday_assets.automation.plans import WorkdaySource, plan_assets
 from workday_assets.calendars import WorkdayCalendar
 from workday_assets.partitions import WorkdayPartitionsDefinition
@@ -85,28 +86,33 @@ class Auditor:
             InstanceError: the event log is not an SQL one.
         """
         decisions = self._decisions(keys, start, end)
-        known = DatedGraph(self.graph, self.instance, keys, self.as_of)
-        records = {
-            key: {
-                partition: record
-                for partition, record in read_records(self.instance, key, self.begin).items()
-                if _inside(known.assets[key].dates, partition, start, end)
-            }
-            for key in decisions
-        }
+        known = DatedGraph(self.graph, self.instance, self._with_upstream(keys), self.as_of)
+        inside = {key: partial(_inside, known.assets[key].dates, start, end) for key in decisions}
+        records = self._records(known, decisions, inside)
         partitions = {
-            key: judge(known.assets[key].dates, decisions[key], records[key], self._attempts(key))
-            for key in decisions
+            key: judge(
+                known.assets[key].dates,
+                decisions[key],
+                {partition: found for partition, found in records[key].items() if asked(partition)},
+                self._attempts(key),
+            )
+            for key, asked in inside.items()
         }
-        judged = {key: _complete(partitions[key]) for key in decisions}
+        waiting = {
+            key: {p.key for p in partitions[key] if p.state == "waiting"} for key in decisions
+        }
+        judged = {  # an open period has more inputs to come
+            key: {k: record for k, record in found.items() if k not in waiting.get(key, ())}
+            for key, found in records.items()
+        }
         drift = find_drift(known, judged, self.calendars, self.days_used)
         assets = [
             AssetAudit(
                 key,
                 known.assets[key].dates,
                 partitions[key],
-                self._files(known.assets[key].dates, key, partitions[key], start, end, deep=deep),
-                drift[key],
+                self._files(key, partitions[key], inside[key], deep=deep),
+                [found for found in drift[key] if inside[key](found.key)],
                 0 if start or end else count_without_partition(self.instance, key),
             )
             for key in decisions
@@ -163,13 +169,46 @@ class Auditor:
         )
         return {partition: run_id for partition, (run_id, _) in found.items()}
 
+    def _with_upstream(self, keys: Sequence[dg.AssetKey]) -> set[dg.AssetKey]:
+        """Also what is upstream of them, to any depth, and has dates: drift comes from there."""
+        found = set(keys)
+        for key in keys:
+            for upstream in self.graph.get_ancestor_asset_keys(key):
+                if has_whole_dates(self.graph.get(upstream).partitions_def):
+                    found.add(upstream)
+        return found
+
+    def _records(
+        self,
+        known: DatedGraph,
+        decisions: Mapping[dg.AssetKey, Sequence[Decision]],
+        inside: Mapping[dg.AssetKey, Callable[[str], bool]],
+    ) -> dict[dg.AssetKey, dict[str, Record]]:
+        """The records of what is asked for, and of everything that it is made from."""
+        needed = {key: {d.day for d in decisions.get(key, ())} for key in known.assets}
+        for key in reversed(known.assets):
+            for day in needed[key]:
+                for parent, upstream_day in known.upstream(known.assets[key], day):
+                    if parent in needed:
+                        needed[parent].add(upstream_day)
+        keys = {
+            key: {day.strftime(asset.dates.fmt) for day in needed[key]}
+            for key, asset in known.assets.items()
+        }
+
+        def wanted(key: dg.AssetKey, partition: str) -> bool:
+            return partition in keys[key] or (key in inside and inside[key](partition))
+
+        return {
+            key: read_records(self.instance, key, self.begin, partial(wanted, key))
+            for key in known.assets
+        }
+
     def _files(
         self,
-        dates: Dates,
         key: dg.AssetKey,
         partitions: Sequence[Partition],
-        start: date | None,
-        end: date | None,
+        inside: Callable[[str], bool],
         *,
         deep: bool,
     ) -> list[FileFault] | None:
@@ -177,7 +216,7 @@ class Auditor:
         if store is None:
             return None
         folder = store.folder(key)
-        stored = {name for name in stored_keys(folder) if _inside(dates, name, start, end)}
+        stored = {name for name in stored_keys(folder) if inside(name)}
         records = {p.key: p.record for p in partitions if p.record is not None}
         # A run that has not ended may have written a file and not recorded it yet.
         busy = {p.key for p in partitions if p.state == "in flight"}
@@ -190,12 +229,7 @@ class Auditor:
         return found
 
 
-def _complete(partitions: Sequence[Partition]) -> Mapping[str, Record]:
-    """The records of partitions whose inputs can be judged: an open period has more to come."""
-    return {p.key: p.record for p in partitions if p.record is not None and p.state != "waiting"}
-
-
-def _inside(dates: Dates, key: str, start: date | None, end: date | None) -> bool:
+def _inside(dates: Dates, start: date | None, end: date | None, key: str) -> bool:
     """Whether a partition has a date from `start` to `end`; a key that names none has, if all."""
     if start is None and end is None:
         return True

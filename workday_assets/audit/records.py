@@ -85,6 +85,7 @@ def read_records(
     instance: dg.DagsterInstance,
     asset_key: dg.AssetKey,
     begin: Begin = no_progress,
+    wanted: Callable[[str], bool] = lambda _: True,
 ) -> dict[str, Record]:
     """By partition key, the newest materialization of an asset.
 
@@ -92,6 +93,7 @@ def read_records(
         instance: where they are recorded, in an SQL event log.
         asset_key: the asset.
         begin: see `Begin`.
+        wanted: of a partition key, whether to read it.
 
     Raises:
         InstanceError: the event log is not an SQL one.
@@ -106,7 +108,7 @@ def read_records(
         asset_key, dg.DagsterEventType.ASSET_MATERIALIZATION
     )
     events = SqlEventLogStorageTable.c
-    numbers = sorted(newest.values())
+    numbers = sorted(number for key, number in newest.items() if wanted(key))
     found: dict[str, Record] = {}
     advance = begin(f"records of {asset_key.to_user_string()}", len(numbers))
     for start in range(0, len(numbers), _CHUNK):
