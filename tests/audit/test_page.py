@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pytest
 from playwright.sync_api import Page
 from support.audited import Audited
 from support.browser import browser_page
 
 from workday_assets.cli.audit_html import render
+from workday_assets.cli.audit_observe import observe
 
 #: From Monday 23 December 2024 to Friday 10 January 2025 the ECB is closed on three weekdays:
 #: 25 and 26 December and 1 January. The other twelve are workdays.
@@ -138,3 +141,32 @@ def test_words_of_the_page(page: Page) -> None:
     rows = page.locator(".lists section").filter(has_text="ecb/usd_crosses5 findings")
     text = rows.inner_text()
     assert "failed\t2024-12-31\tits run failed (run " in text
+
+
+def test_observations_show_the_map(page: Page, history: Audited) -> None:
+    """Each asset's page in Dagster has the numbers, the findings, and a picture that draws."""
+    audit = history.audit("reference_rates", "usd_crosses", **SPAN)
+    observe(history.instance, audit, Path("audit.html"))
+    crosses = dg.AssetKey(["ecb", "usd_crosses"])
+    (record,) = history.instance.fetch_observations(crosses, limit=2).records
+    observation = record.event_log_entry.asset_observation
+    assert observation is not None
+    metadata = {key: value.value for key, value in observation.metadata.items()}
+    assert (metadata["audit/expected"], metadata["audit/materialized"]) == (12, 7)
+    assert metadata["audit/findings"].startswith("- missing 4 partitions 2024-12-23 to 2024-12-30:")
+    assert metadata["audit/page"] == str(Path("audit.html").resolve())
+    address = metadata["audit/map"].removeprefix("![heat-map](").removesuffix(")")
+    text = base64.b64decode(address.partition(",")[2]).decode()
+    assert text.count('data-status="missing"') == 4
+    page.goto("about:blank")  # the audit's own page lets no picture in
+    size = page.evaluate(
+        """address => new Promise((done, fail) => {
+            const picture = new Image();
+            picture.onload = () => done([picture.naturalWidth, picture.naturalHeight]);
+            picture.onerror = () => fail("the picture cannot be drawn");
+            picture.src = address;
+        })""",
+        address,
+    )
+    # A place of five pixels for each weekday of 2024 and 2025, two rows of nine, and labels.
+    assert size == [30 + 262 * 5 + 44, 13 + 2 * 9]

@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write a heat-map and the findings to FILE as one self-contained page.",
 )
+@click.option(
+    "--observe",
+    "shown",
+    is_flag=True,
+    help="Record the outcome as an observation of each asset, heat-map included.",
+)
 @json_option
 def audit(
     first: date | None,
@@ -45,9 +51,10 @@ def audit(
     *,
     deep: bool,
     as_csv: bool,
+    shown: bool,
     as_json: bool,
 ) -> None:
-    """Compare what is recorded and stored with what the calendar expects; nothing is changed.
+    """Compare what is recorded and stored with what the calendar expects; it is only read.
 
     Exit code 1 when something is wrong: a workday missing or failed, a record of a day that is
     closed now, a file lost, damaged or without a record, or a result that was made from other
@@ -63,8 +70,12 @@ def audit(
     with open_project() as project:
         found = run(project, first, last, names, deep=deep)
         where = project.where
-    if page is not None:
-        audit_export.write_page(page, found)
+        if page is not None:
+            audit_export.write_page(page, found)
+        if shown:
+            from workday_assets.cli.audit_observe import observe
+
+            observe(project.instance, found, page)
     if as_json:
         click.echo(audit_export.to_json(found, where))
     elif as_csv:

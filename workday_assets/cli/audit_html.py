@@ -68,9 +68,10 @@ def _map(asset: AssetAudit, name: str) -> str:
     counts = f"{asset.materialized:,} of {asset.expected:,} {'workdays' if days else 'periods'}"
     if missing:
         counts += f", {missing:,} not materialized"
+    drawn = audit_map.svg(asset, audit_map.Layout.of(asset), name)
     return (
         f'<section class="map" id="{name}">\n<h2>{escape(asset.name)}<span>{counts}</span>'
-        f"</h2>\n{audit_map.svg(asset, name)}\n</section>"
+        f"</h2>\n{drawn}\n</section>"
     )
 
 

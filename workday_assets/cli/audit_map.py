@@ -110,21 +110,51 @@ def _cell(partition: Partition, kinds: set[str]) -> Cell:
     return Cell(partition.key, status, f"{partition.key}: {LEGEND[status]}; {partition.why}")
 
 
-def svg(asset: AssetAudit, name: str) -> str:
+@dataclass(frozen=True)
+class Layout:
+    """Where the cells of a map go.
+
+    Attributes:
+        rows: by year, oldest first.
+        columns: the most cells that a row has.
+        pitch: how wide a place is: a year of days, weeks or months fits a laptop's screen.
+    """
+
+    rows: Sequence[Row]
+    columns: int
+    pitch: int
+
+    @classmethod
+    def of(cls, asset: AssetAudit) -> Layout:
+        """The layout of an asset's map."""
+        table = rows(asset)
+        columns = max((len(cells) for _, cells in table), default=0)
+        if isinstance(asset.dates, WorkdayPartitionsDefinition):
+            return cls(table, columns, 5)
+        return cls(table, columns, 12 if columns > 12 else 27)
+
+    @property
+    def width(self) -> int:
+        """In pixels."""
+        return _LABEL + self.columns * self.pitch + _MARGIN
+
+    @property
+    def height(self) -> int:
+        """In pixels."""
+        return _AXIS + len(self.rows) * _ROW
+
+
+def svg(asset: AssetAudit, layout: Layout, name: str) -> str:
     """The map; `name` makes its ids differ from those of other maps on the page."""
-    table = rows(asset)
-    columns = max((len(cells) for _, cells in table), default=0)
-    daily = isinstance(asset.dates, WorkdayPartitionsDefinition)
-    pitch = 5 if daily else (12 if columns > 12 else 27)
-    width, height = _LABEL + columns * pitch + _MARGIN, _AXIS + len(table) * _ROW
+    columns, pitch, width, height = layout.columns, layout.pitch, layout.width, layout.height
     parts = [
         f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"'
         f' aria-label="{escape(asset.name)}">',
         _patterns(name, pitch),
     ]
-    if daily or columns == 12:
+    if pitch != 12:  # no month begins with a week
         parts += _axis(columns, pitch)
-    for at, (year, cells) in enumerate(table):
+    for at, (year, cells) in enumerate(layout.rows):
         y = _AXIS + at * _ROW
         parts.append(f'<text class="year" x="{_LABEL - 5}" y="{y + 7.5}">{year}</text>')
         parts += _row(name, cells, pitch, y)
