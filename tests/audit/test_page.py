@@ -168,5 +168,5 @@ def test_observations_show_the_map(page: Page, history: Audited) -> None:
         })""",
         address,
     )
-    # A place of five pixels for each weekday of 2024 and 2025, two rows of nine, and labels.
-    assert size == [30 + 262 * 5 + 44, 13 + 2 * 9]
+    # 262 places of five pixels and two rows of nine, with their labels 1384 by 31, made narrower.
+    assert size == [1090, 24]

@@ -13,6 +13,9 @@ from workday_assets.audit.report import AssetAudit, Audit
 from workday_assets.cli import audit_map
 from workday_assets.cli import audit_words as words
 
+#: What Dagster's dialog shows on a laptop's screen without cutting it.
+_WIDTH = 1090
+
 
 def observe(instance: dg.DagsterInstance, audit: Audit, page: Path | None) -> None:
     """Record an observation of each asset: its numbers, its findings, its heat-map, the page."""
@@ -41,9 +44,10 @@ def picture(asset: AssetAudit) -> dg.MarkdownMetadataValue:
     style = files(__package__).joinpath("audit.css").read_text("utf-8")
     layout = audit_map.Layout.of(asset)
     drawn = audit_map.svg(asset, layout, "map")
+    scale = min(1, _WIDTH / layout.width)
     text = (
         '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif"'
-        f' width="{layout.width}" height="{layout.height}"'
+        f' width="{round(layout.width * scale)}" height="{round(layout.height * scale)}"'
         f' viewBox="0 0 {layout.width} {layout.height}"><style>{style}</style>'
         f'<rect width="100%" height="100%" fill="var(--paper)"/><g class="map">{drawn}</g></svg>'
     )
