@@ -18,6 +18,7 @@ from workday_assets import (
     WorkdayCalendar,
     WorkdayPartitionsDefinition,
     WorkdayTimetable,
+    previous_workday,
     rollup,
     trailing_workdays,
 )
@@ -114,7 +115,7 @@ def test_the_same_calendar_has_no_impact(history: Audited) -> None:
 
 
 class Own:
-    """A project of three assets and a week whose calendar can change, on one instance."""
+    """A project of four assets and a week whose calendar can change, on one instance."""
 
     def __init__(self, calendar: WorkdayCalendar) -> None:
         self.calendar = calendar
@@ -152,6 +153,12 @@ class Own:
             metadata = {key: inputs_metadata({"changes": days}) for key, days in used.items()}
             add_partition_metadata(context, metadata)
 
+        @dg.asset(
+            partitions_def=days,
+            ins={"level": dg.AssetIn(partition_mapping=previous_workday())},
+        )
+        def level(level: None) -> None: ...
+
         @dg.asset(partitions_def=weeks, deps=[dg.AssetDep(prices, partition_mapping=rollup())])
         def week(context: dg.AssetExecutionContext) -> None:
             first = pd.Timestamp(context.partition_key).date()
@@ -159,7 +166,7 @@ class Own:
             used = [str(day) for day in calendar.workdays(first, past)]
             context.add_output_metadata(inputs_metadata({"prices": used}))
 
-        self.defs = dg.Definitions(assets=[prices, changes, average, week])
+        self.defs = dg.Definitions(assets=[prices, changes, average, level, week])
 
     def fill(self, instance: dg.DagsterInstance) -> None:
         """Make everything."""
@@ -172,14 +179,18 @@ class Own:
             assert execute(self.defs, instance, [asset], first, last).success
 
     def findings(
-        self, instance: dg.DagsterInstance, *assets: str, start: date | None = None
+        self,
+        instance: dg.DagsterInstance,
+        *assets: str,
+        start: date | None = None,
+        end: date | None = None,
     ) -> list[tuple[str, str, str]]:
         """Asset, key and kind of every finding on 2025-01-20."""
         graph = self.defs.get_repository_def().asset_graph
         timetable = WorkdayTimetable(self.calendar, ZONE)
         auditor = Auditor(graph, instance, timetable, now("2025-01-20T12:00"))
         keys = [dg.AssetKey(name) for name in assets or ("prices", "changes", "week")]
-        audit = auditor.audit(keys, start=start)
+        audit = auditor.audit(keys, start=start, end=end)
         return [(finding.asset, finding.key, finding.kind) for finding in audit.findings]
 
 
@@ -216,6 +227,23 @@ def test_what_lies_before_the_range_is_followed(instance: dg.DagsterInstance) ->
         ("average", "2025-01-14", "downstream"),
     ]
     assert after.findings(instance, "average", start=date(2025, 1, 15)) == []
+
+
+def test_an_asset_that_needs_its_own_yesterday(instance: dg.DagsterInstance) -> None:
+    """A level on the level of the workday before: what is wrong stays wrong from the 10th on."""
+    days = ["2025-01-02", "2025-01-03", "2025-01-06", "2025-01-07", "2025-01-08", "2025-01-09"]
+    days += ["2025-01-10", "2025-01-13", "2025-01-14"]
+    for previous, day in zip(["", *days[:-1]], days, strict=True):
+        inputs = {"level": [previous] if previous else []}
+        instance.report_runless_asset_event(
+            dg.AssetMaterialization("level", partition=day, metadata=inputs_metadata(inputs))
+        )
+    range_ = {"start": date(2025, 1, 13), "end": date(2025, 1, 14)}
+    assert Own(XECB).findings(instance, "level", **range_) == []
+    assert Own(CLOSED).findings(instance, "level", **range_) == [
+        ("level", "2025-01-13", "downstream"),
+        ("level", "2025-01-14", "downstream"),
+    ]
 
 
 def test_after_an_opening(instance: dg.DagsterInstance) -> None:

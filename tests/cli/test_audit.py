@@ -60,10 +60,10 @@ class Project:
 
 @pytest.fixture(scope="module")
 def project() -> Iterator[Project]:
-    """Three days of rates and crosses; the tests below damage them, in order."""
+    """Three days of rates, crosses and value dates; the tests below damage them, in order."""
     with temporary_folder() as path:
         found = Project(path / "state")
-        found.run("backfill", *RANGE, *ASSETS)
+        found.run("backfill", *RANGE, *ASSETS, "--asset", "ecb/spot_value_dates")
         yield found
 
 
@@ -139,7 +139,7 @@ def test_damage_is_found_and_named(project: Project, tmp_path: Path) -> None:
 
 
 def test_impact_of_a_change(project: Project, tmp_path: Path) -> None:
-    """Were 2026-10-29 closed, two records of it would be orphans, and nothing else is affected."""
+    """Were 2026-10-29 closed, its records would be orphans, and the 28th would settle later."""
     file = tmp_path / "XECB.csv"
     closed = WorkdayCalendar.named("XECB").with_closures({"2026-10-29": "strike"})
     file.write_text(tables.dumps(closed), "utf-8")
@@ -149,12 +149,19 @@ def test_impact_of_a_change(project: Project, tmp_path: Path) -> None:
     data = json.loads(
         project.run("diff", "XECB", "--with", str(file), "--impact", "--json", code=1)
     )
-    orphaned = {name: asset["orphaned"] for name, asset in data["impact"].items()}
-    assert {name for name, keys in orphaned.items() if keys == ["2026-10-29"]} == {
-        "ecb/reference_rates",
-        "ecb/usd_crosses",
+    impact = data["impact"].items()
+    assert {name: asset["orphaned"] for name, asset in impact if asset["orphaned"]} == {
+        "ecb/reference_rates": ["2026-10-29"],
+        "ecb/usd_crosses": ["2026-10-29"],
+        "ecb/spot_value_dates": ["2026-10-29"],
     }
-    assert [name for name, asset in data["impact"].items() if asset["affected"]] == []
+    # Two workdays after Wednesday the 28th were Friday the 30th, and would be Monday.
+    affected = {
+        name: [partition["partition"] for partition in asset["affected"]]
+        for name, asset in impact
+        if asset["affected"]
+    }
+    assert affected == {"ecb/spot_value_dates": ["2026-10-28"]}
 
 
 @pytest.mark.parametrize(

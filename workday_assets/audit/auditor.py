@@ -98,14 +98,11 @@ class Auditor:
             )
             for key, asked in inside.items()
         }
-        waiting = {
-            key: {p.key for p in partitions[key] if p.state == "waiting"} for key in decisions
-        }
-        judged = {  # an open period has more inputs to come
-            key: {k: record for k, record in found.items() if k not in waiting.get(key, ())}
-            for key, found in records.items()
-        }
-        drift = find_drift(known, judged, self.calendars, self.days_used)
+        for key in decisions:
+            for partition in partitions[key]:
+                if partition.state == "waiting":  # an open period has more inputs to come
+                    records[key].pop(partition.key, None)
+        drift = find_drift(known, records, self.calendars, self.days_used)
         assets = [
             AssetAudit(
                 key,
@@ -187,10 +184,13 @@ class Auditor:
         """The records of what is asked for, and of everything that it is made from."""
         needed = {key: {d.day for d in decisions.get(key, ())} for key in known.assets}
         for key in reversed(known.assets):
-            for day in needed[key]:
-                for parent, upstream_day in known.upstream(known.assets[key], day):
-                    if parent in needed:
-                        needed[parent].add(upstream_day)
+            pending = list(needed[key])
+            while pending:
+                for parent, day in known.upstream(known.assets[key], pending.pop()):
+                    if parent in needed and day not in needed[parent]:
+                        needed[parent].add(day)
+                        if parent == key:  # an asset can need its own earlier days
+                            pending.append(day)
         keys = {
             key: {day.strftime(asset.dates.fmt) for day in needed[key]}
             for key, asset in known.assets.items()

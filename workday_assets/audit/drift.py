@@ -67,18 +67,18 @@ def find_drift(
         days_used: by asset, what it takes from calendars itself.
     """
     found: dict[dg.AssetKey, list[Drift]] = {}
-    affected: dict[dg.AssetKey, Set[date]] = {}
+    affected: dict[dg.AssetKey, set[date]] = {}
     for key, asset in graph.assets.items():
         judged = _judged(asset, records.get(key, {}))
         counted: Mapping[date, Mapping[str, Sequence[str]]] = {}
         if key in days_used:
             counted = days_used[key](list(judged), calendars)
-        drifts = (
-            _drift_of(graph, asset, day, record, counted.get(day, {}), affected)
-            for day, record in judged.items()
-        )
-        found[key] = [drift for drift in drifts if drift is not None]
-        affected[key] = {drift.day for drift in found[key]}
+        found[key], affected[key] = [], set()
+        for day, record in judged.items():
+            drift = _drift_of(graph, asset, day, record, counted.get(day, {}), affected)
+            if drift is not None:
+                found[key].append(drift)
+                affected[key].add(day)  # at once: an asset can need its own earlier days
     return found
 
 
