@@ -14,6 +14,10 @@ from workday_assets.planner import CatchupPolicy, plan_intervals
 from workday_assets.timetable import DataInterval, TimeRestriction, WorkdayTimetable
 
 if TYPE_CHECKING:
+    from workday_assets.automation.freshness import (
+        build_workday_freshness_checks,
+        build_workday_freshness_sensor,
+    )
     from workday_assets.automation.schedules import build_workday_schedule
     from workday_assets.automation.sensors import (
         build_interval_sensor,
@@ -36,6 +40,8 @@ __all__ = [
     "WorkdayTimetable",
     "build_interval_sensor",
     "build_period_close_sensor",
+    "build_workday_freshness_checks",
+    "build_workday_freshness_sensor",
     "build_workday_schedule",
     "plan_intervals",
     "previous_workday",
@@ -48,6 +54,8 @@ _LAZY = {
     "WorkdayPartitionsDefinition": "workday_assets.partitions",
     "build_interval_sensor": "workday_assets.automation.sensors",
     "build_period_close_sensor": "workday_assets.automation.sensors",
+    "build_workday_freshness_checks": "workday_assets.automation.freshness",
+    "build_workday_freshness_sensor": "workday_assets.automation.freshness",
     "build_workday_schedule": "workday_assets.automation.schedules",
     "previous_workday": "workday_assets.mappings",
     "rollup": "workday_assets.mappings",
