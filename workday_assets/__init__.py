@@ -14,6 +14,7 @@ from workday_assets.planner import CatchupPolicy, plan_intervals
 from workday_assets.timetable import DataInterval, TimeRestriction, WorkdayTimetable
 
 if TYPE_CHECKING:
+    from workday_assets.automation.alerts import build_alert_sensor
     from workday_assets.automation.freshness import (
         build_workday_freshness_checks,
         build_workday_freshness_sensor,
@@ -38,6 +39,7 @@ __all__ = [
     "WorkdayCalendar",
     "WorkdayPartitionsDefinition",
     "WorkdayTimetable",
+    "build_alert_sensor",
     "build_interval_sensor",
     "build_period_close_sensor",
     "build_workday_freshness_checks",
@@ -52,6 +54,7 @@ __all__ = [
 
 _LAZY = {
     "WorkdayPartitionsDefinition": "workday_assets.partitions",
+    "build_alert_sensor": "workday_assets.automation.alerts",
     "build_interval_sensor": "workday_assets.automation.sensors",
     "build_period_close_sensor": "workday_assets.automation.sensors",
     "build_workday_freshness_checks": "workday_assets.automation.freshness",

@@ -169,3 +169,15 @@ class InstanceError(WorkdayAssetsError, ValueError):
 
 class UnreadablePartitionError(StoredPartitionError, ValueError):
     """A stored partition is there and cannot be read."""
+
+
+class AlertNotSentError(WorkdayAssetsError, ValueError):
+    """A message to people could not be sent; it is kept and tried again.
+
+    Attributes:
+        title: of the message.
+    """
+
+    def __init__(self, title: str, why: object) -> None:
+        self.title = title
+        super().__init__(f"alert {title!r} was not sent ({why}); the next tick tries again.")
