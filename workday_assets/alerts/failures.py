@@ -100,6 +100,12 @@ class Failures:
         if not keys and self._repository.has_job(run.job_name):
             layer = self._repository.get_job(run.job_name).asset_layer
             keys = set(layer.executable_asset_keys)
+        elif not keys:  # a job made on the spot, as by `dagster.materialize`
+            planned = self._instance.event_log_storage.get_logs_for_run(
+                run.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED
+            )
+            events = [entry.get_dagster_event() for entry in planned]
+            keys = {event.asset_key for event in events if event.asset_key is not None}
         return sorted(key.to_user_string() for key in keys) or [f"{_JOB}{run.job_name}"]
 
     def _left_out(self, subject: str, record: RunRecord) -> list[str]:

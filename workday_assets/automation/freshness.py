@@ -76,7 +76,7 @@ def build_workday_freshness_checks(
             CHECK_NAME, asset=key, description=_description(deadlines), metadata=options
         )
         specs.append(spec)
-    return [_definition(specs, {source} if source else set())]
+    return [_definition(specs, {source} if source else set())] if specs else []
 
 
 def build_workday_freshness_sensor(
