@@ -70,7 +70,7 @@ def find_impact(
     """
     selected = list(keys)
     before = DatedGraph(graph, instance, selected, as_of)
-    after = DatedGraph(graph, instance, selected, as_of, _replacements(before, new))
+    after = DatedGraph(graph, instance, selected, as_of, instead=_replacements(before, new))
     records = {key: read_records(instance, key, begin) for key in before.assets}
     known, used = calendars or {}, days_used or {}
     wrong_now = find_drift(before, records, known, used)
