@@ -12,6 +12,8 @@ from support.projects import dev_starter, temporary_project
 
 from workday_assets.storage.state import find_instance
 
+pytestmark = pytest.mark.daemon
+
 DEFINITIONS = """
 import time
 from datetime import UTC, datetime, timedelta

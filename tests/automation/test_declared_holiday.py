@@ -11,6 +11,8 @@ from support.dev import Dev
 from support.processes import wait_until
 from support.projects import dev_starter, temporary_project
 
+pytestmark = pytest.mark.daemon
+
 PROJECT = """
 import time
 from pathlib import Path

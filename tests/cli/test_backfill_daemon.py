@@ -23,6 +23,8 @@ from workday_assets.cli.daemon_backfill import launch, wait
 from workday_assets.cli.project import open_project
 from workday_assets.storage.state import find_instance
 
+pytestmark = pytest.mark.daemon
+
 #: The project's assets in a code location of another name, without its sensors.
 DEFINITIONS = """
 import dagster as dg

@@ -18,6 +18,8 @@ from support.dev import Dev
 from support.ecb import read_history
 from support.processes import wait_until
 
+pytestmark = pytest.mark.daemon
+
 HISTORY = read_history()
 NEWEST = list(HISTORY)[-5:]
 #: The 20 returns of the oldest of the newest five days need 21 days of rates up to it.

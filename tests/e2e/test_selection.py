@@ -13,6 +13,8 @@ from support.dev import Dev
 from support.ecb import read_history
 from support.processes import wait_until
 
+pytestmark = pytest.mark.daemon
+
 FIRST, LAST = "2025-03-03", "2025-04-30"
 #: 21 weekdays of March and 22 of April, less Good Friday and Easter Monday.
 DAYS = [str(day) for day in read_history() if FIRST <= str(day) <= LAST]
