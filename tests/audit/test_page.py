@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 import pytest
 from playwright.sync_api import Page
-from support.audited import Audited
+from support.audited import Audited, copy_of
 from support.browser import browser_page
 
 from workday_assets.cli.audit_html import render
@@ -22,24 +22,39 @@ from workday_assets.cli.audit_observe import observe
 SPAN = {"start": date(2024, 12, 23), "end": date(2025, 1, 10)}
 
 
-@pytest.fixture
-def page(history: Audited, tmp_path: Path) -> Iterator[Page]:
+@pytest.fixture(scope="module")
+def damaged(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audited]:
     """Rates with a lost file and an orphan; crosses made from 2 January on, with a failed day."""
-    file = history.file("reference_rates", "2024-12-31")
-    content = file.read_bytes()
-    file.unlink()
-    assert not history.make("usd_crosses", "2024-12-31").success
-    file.write_bytes(content)
-    history.file("reference_rates", "2024-12-30").unlink()
-    history.report("reference_rates", "2024-12-25")
-    path = tmp_path / "audit.html"
-    audit = history.audit("reference_rates", "usd_crosses", "weekly_summary", **SPAN)
+    folder = tmp_path_factory.mktemp("damaged")
+    with copy_of(template, folder) as instance:
+        history = Audited(folder, instance)
+        file = history.file("reference_rates", "2024-12-31")
+        content = file.read_bytes()
+        file.unlink()
+        assert not history.make("usd_crosses", "2024-12-31").success
+        file.write_bytes(content)
+        history.file("reference_rates", "2024-12-30").unlink()
+        history.report("reference_rates", "2024-12-25")
+        yield history
+
+
+@pytest.fixture(scope="module")
+def file(damaged: Audited, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of its audit."""
+    path = tmp_path_factory.mktemp("page") / "audit.html"
+    audit = damaged.audit("reference_rates", "usd_crosses", "weekly_summary", **SPAN)
     path.write_text(render(audit), "utf-8")
+    return path
+
+
+@pytest.fixture
+def page(file: Path) -> Iterator[Page]:
+    """That page in a browser."""
     with browser_page(1366, 768) as found:
         asked_for: list[str] = []
         found.on("request", lambda request: asked_for.append(request.url))
-        found.goto(path.as_uri())
-        assert asked_for == [path.as_uri()], "the page refers to something outside itself"
+        found.goto(file.as_uri())
+        assert asked_for == [file.as_uri()], "the page refers to something outside itself"
         yield found
 
 
@@ -143,12 +158,12 @@ def test_words_of_the_page(page: Page) -> None:
     assert "failed\t2024-12-31\tits run failed (run " in text
 
 
-def test_observations_show_the_map(page: Page, history: Audited) -> None:
+def test_observations_show_the_map(page: Page, damaged: Audited) -> None:
     """Each asset's page in Dagster has the numbers, the findings, and a picture that draws."""
-    audit = history.audit("reference_rates", "usd_crosses", **SPAN)
-    observe(history.instance, audit, Path("audit.html"))
+    audit = damaged.audit("reference_rates", "usd_crosses", **SPAN)
+    observe(damaged.instance, audit, Path("audit.html"))
     crosses = dg.AssetKey(["ecb", "usd_crosses"])
-    (record,) = history.instance.fetch_observations(crosses, limit=2).records
+    (record,) = damaged.instance.fetch_observations(crosses, limit=2).records
     observation = record.event_log_entry.asset_observation
     assert observation is not None
     metadata = {key: value.value for key, value in observation.metadata.items()}
