@@ -103,6 +103,9 @@ def test_cells_are_where_they_say(page: Page) -> None:
     assert widths == {4.8}, "262 places and their labels fit 1318 pixels"
     assert all(box["height"] >= 8 for box in drawn)
     assert len({round(box["y"]) for box in drawn}) == 2, "2024 and 2025"
+    weeks = {box["title"][:10]: box["x"] for box in boxes(page) if box["map"] == "map2"}
+    # 2024 began with a Monday, so that 23 December is its 52nd; 6 January is the first of 2025.
+    assert weeks["2024-12-23"] - weeks["2025-01-06"] == pytest.approx(51 * 12, abs=1)
     titles = {box["title"] for box in boxes(page)}
     assert "2025-01-01 Wed: closed, New Year's Day" in titles
     assert "2024-12-25: made, and closed now; 2024-12-25 is Christmas Day in XECB" in titles

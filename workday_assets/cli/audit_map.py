@@ -11,6 +11,7 @@ from typing import Literal
 
 from workday_assets.audit.completeness import Partition
 from workday_assets.audit.report import AssetAudit
+from workday_assets.automation.periods import Periods
 from workday_assets.partitions import WorkdayPartitionsDefinition
 
 Status = Literal[
@@ -73,8 +74,14 @@ def rows(asset: AssetAudit) -> list[Row]:
         return []
     if isinstance(asset.dates, WorkdayPartitionsDefinition):
         return _workday_rows(asset.dates, cells)
-    by_year = groupby(sorted(cells.items()), key=lambda item: item[0].year)
-    return [(year, [cell for _, cell in items]) for year, items in by_year]
+    return _period_rows(asset.dates, cells)
+
+
+def _period_rows(periods: Periods, cells: Mapping[date, Cell]) -> list[Row]:
+    """A place per period that begins in the year."""
+    by_year = groupby((period.first for period in periods.all), key=lambda first: first.year)
+    found: list[Row] = [(year, [cells.get(first) for first in firsts]) for year, firsts in by_year]
+    return [(year, row) for year, row in found if any(row)]
 
 
 def _workday_rows(dates: WorkdayPartitionsDefinition, cells: Mapping[date, Cell]) -> list[Row]:
