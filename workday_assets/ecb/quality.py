@@ -29,19 +29,38 @@ _TYPES = {
     "currency": types.is_string_dtype,
     "rate": types.is_float_dtype,
 }
+#: Stands for the currency of a finding about a whole day.
+_ALL = "all"
 #: A table without rows.
 NO_ROWS = pd.DataFrame(
     {"date": pd.Series(dtype="datetime64[ms]"), "currency": pd.Series(dtype="str"), "rate": 0.0},
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, order=True, slots=True)
 class Finding:
     """One suspicious rate, or a missing one."""
 
     day: date
     currency: str
     said: str
+
+
+def implausible(
+    rows: pd.DataFrame, days: Collection[date], workdays: Sequence[date]
+) -> list[Finding]:
+    """Vanished currencies, jumps and stale rates on `days`, by day.
+
+    Args:
+        rows: columns date, currency, rate, of `days` and of `LOOK_BACK` workdays before them.
+        days: the days to judge.
+        workdays: all workdays of the range, ascending.
+    """
+    if wrong := _wrong_columns(rows):
+        return [Finding(day, _ALL, wrong) for day in days]
+    wide = table(rows, workdays)
+    found = [*vanished(wide), *jumps(wide), *stale(wide)]
+    return sorted(finding for finding in found if finding.day in days)
 
 
 def table(rows: pd.DataFrame, workdays: Sequence[date]) -> pd.DataFrame:
@@ -101,14 +120,16 @@ def stale(wide: pd.DataFrame) -> list[Finding]:
 
 
 def malformed(rows: pd.DataFrame, days: Collection[date]) -> list[Finding]:
-    """Wrong columns or types, duplicates, rates that are no positive numbers, days without rows.
+    """What makes the rows of `days` no table of one positive rate per currency, by day.
+
+    Wrong columns or types, duplicates, other rates and names, a day without rows.
 
     Args:
-        rows: what should be columns date, currency, rate.
+        rows: what should be columns date, currency, rate; rows of other days do not count.
         days: the days that should have rows.
     """
     if wrong := _wrong_columns(rows):
-        return [Finding(day, "all", wrong) for day in days]
+        return [Finding(day, _ALL, wrong) for day in days]
     names = rows["currency"].astype("string")
     masks = {
         "is there twice": rows.duplicated(["date", "currency"]),
@@ -121,7 +142,8 @@ def malformed(rows: pd.DataFrame, days: Collection[date]) -> list[Finding]:
         for row in rows[mask.to_numpy()].itertuples()
     ]
     there = set(pd.DatetimeIndex(rows["date"].unique()).date)
-    return found + [Finding(day, "all", "has no rows") for day in days if day not in there]
+    found += [Finding(day, _ALL, "has no rows") for day in days if day not in there]
+    return sorted(finding for finding in found if finding.day in days)
 
 
 def _wrong_columns(rows: pd.DataFrame) -> str | None:
