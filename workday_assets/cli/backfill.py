@@ -80,6 +80,8 @@ def backfill(
     with open_project() as project:
         console.print(project.where)
         plan = plan_backfill(project, request)
+        if not (dry_run or in_process) and _wait_for_others(project, plan, console):
+            plan = plan_backfill(project, request)
         report = Report(project, plan, request, in_process)
         for line in report.remarks():
             console.print(line, markup=False)
@@ -114,14 +116,25 @@ def _make(project: Project, plan: BackfillPlan, console: Console, *, in_process:
         raise click.exceptions.Exit(_INTERRUPTED) from None
 
 
+def _wait_for_others(project: Project, plan: BackfillPlan, console: Console) -> bool:
+    from workday_assets.cli import daemon_backfill
+
+    if not daemon_backfill.daemon_is_up(project.instance):
+        return False
+    try:
+        return daemon_backfill.wait_for_others(project, plan, console)
+    except KeyboardInterrupt:
+        raise click.exceptions.Exit(_INTERRUPTED) from None
+
+
 def _through_daemon(project: Project, plan: BackfillPlan, console: Console) -> Outcome | None:
     from workday_assets.cli import daemon_backfill
 
     since = daemon_backfill.newest_event(project.instance)
     backfill_id = daemon_backfill.launch(project, plan)
     look = f"backfill {backfill_id}, in the web server at /runs/b/{backfill_id}"
-    console.print(f"Through the daemon, which is up: {look}.")
     try:
+        console.print(f"Through the daemon, which is up: {look}.")
         return daemon_backfill.wait(project, plan, backfill_id, since, console)
     except KeyboardInterrupt:
         console.print(f"The daemon goes on without this command: {look}; cancel it there.")

@@ -108,7 +108,6 @@ class Report:
             yield f"Left out: days before {start}, the first partition"
         if last is not None and source.last_date is not None and last > source.last_date:
             yield f"Left out: days after {source.last_date}: {source.describe()}"
-
         if self._plan.published_to is not None:
             yield f"Left out: days after {self._plan.published_to}: not published yet"
 

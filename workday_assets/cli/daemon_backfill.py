@@ -13,6 +13,7 @@ from dagster._core.definitions.assets.graph.asset_graph_subset import AssetGraph
 from dagster._core.definitions.partitions.context import partition_loading_context
 from dagster._core.execution.backfill import (
     BULK_ACTION_TERMINAL_STATUSES,
+    BulkActionsFilter,
     BulkActionStatus,
     PartitionBackfill,
 )
@@ -115,16 +116,10 @@ def wait(
             if ended:
                 break
             heard = _last_heard(instance)
-            silence = time.time() - heard
-            if heard < launched and silence > _NEVER_SECONDS:
+            if heard < launched and time.time() - heard > _NEVER_SECONDS:
                 _withdraw(instance, backfill)
                 return None
-            if silence > _GONE_SECONDS:
-                raise InstanceError(
-                    f"backfill {backfill_id} has begun, and its daemon has not been heard of for"
-                    f" {_GONE_SECONDS} seconds; start `dagster dev` and it goes on, or cancel it"
-                    " there and use --in-process."
-                )
+            _require_daemon(instance, backfill_id)
             time.sleep(_POLL_SECONDS)
     return _outcome(project, plan, backfill, made)
 
@@ -134,9 +129,52 @@ def _withdraw(instance: dg.DagsterInstance, backfill: PartitionBackfill) -> None
     instance.update_backfill(canceled.with_end_timestamp(time.time()))
 
 
+def wait_for_others(project: Project, plan: BackfillPlan, console: Console) -> bool:
+    """Wait for the end of backfills that the daemon runs of the same partitions; whether any was.
+
+    Such as those of this command, started before and interrupted.
+    """
+    instance = project.instance
+    requested = BulkActionsFilter(statuses=[BulkActionStatus.REQUESTED])
+    others = [
+        backfill.backfill_id
+        for backfill in instance.get_backfills(filters=requested)
+        if backfill.is_asset_backfill and _overlaps(project, plan, backfill)
+    ]
+    for backfill_id in others:
+        console.print(f"Backfill {backfill_id} makes some of it, in the daemon: waiting for it.")
+        while _backfill(instance, backfill_id).status not in BULK_ACTION_TERMINAL_STATUSES:
+            _require_daemon(instance, backfill_id)
+            time.sleep(_POLL_SECONDS)
+    return bool(others)
+
+
+def _overlaps(project: Project, plan: BackfillPlan, backfill: PartitionBackfill) -> bool:
+    """Whether a backfill targets what the plan makes, or leaves out since others do."""
+    wanted = {key: set(days) for key, days in plan.due().items()}
+    for key, decision in plan.left_out:
+        wanted.setdefault(key, set()).add(decision.day)
+    data = backfill.get_asset_backfill_data(project.repository.asset_graph)
+    targets = data.target_subset.partitions_subsets_by_asset_key
+    return any(
+        not {plan.key_of(key, day) for day in days}.isdisjoint(targets[key].get_partition_keys())
+        for key, days in wanted.items()
+        if key in targets
+    )
+
+
 def newest_event(instance: dg.DagsterInstance) -> int:
     """The number of the newest event in the log, 0 when there is none."""
     return instance.event_log_storage.get_maximum_record_id() or 0
+
+
+def _require_daemon(instance: dg.DagsterInstance, backfill_id: str) -> None:
+    if time.time() - _last_heard(instance) > _GONE_SECONDS:
+        raise InstanceError(
+            f"backfill {backfill_id} has begun, and its daemon has not been heard of for"
+            f" {_GONE_SECONDS} seconds; start `dagster dev` and it goes on, or cancel it there and"
+            " use --in-process."
+        )
 
 
 def _last_heard(instance: dg.DagsterInstance) -> float:
