@@ -15,6 +15,8 @@ from support.projects import dev_starter, temporary_project
 
 from workday_assets.storage.state import find_instance
 
+pytestmark = pytest.mark.daemon
+
 DEFINITIONS = """
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path

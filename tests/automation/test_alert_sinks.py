@@ -79,6 +79,13 @@ def test_webhook_from_the_environment(
     assert len(httpserver.log) == 1
 
 
+def test_webhook_that_is_not_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the variable that should hold the address."""
+    monkeypatch.delenv("ALERT_HOOK", raising=False)
+    with pytest.raises(SinkError, match=r"^environment variable ALERT_HOOK is not set$"):
+        webhook(dg.EnvVar("ALERT_HOOK"))(TOLD)
+
+
 @pytest.mark.parametrize("status", [302, 404, 429, 503])
 def test_webhook_that_refuses(httpserver: HTTPServer, status: int) -> None:
     """Any answer but success is an error, which does not name the address."""
@@ -93,7 +100,6 @@ def test_webhook_that_refuses(httpserver: HTTPServer, status: int) -> None:
     [
         pytest.param(f"http://127.0.0.1:1/{SECRET}", "ConnectError", id="nobody-there"),
         pytest.param(f"ftp://host/{SECRET}", "UnsupportedProtocol", id="ftp"),
-        pytest.param("", "UnsupportedProtocol", id="empty"),
     ],
 )
 def test_webhook_that_cannot_be_reached(url: str, error: str) -> None:
@@ -287,9 +293,12 @@ def test_mail_to_nobody(mailbox: Mailbox) -> None:
     [
         pytest.param({"recipients": []}, "is nobody", id="nobody"),
         pytest.param(
-            {"recipients": ["a@b.example"], "security": "none", "user": "x"},
+            {"recipients": ["a@b.example"], "security": "none", "user": "x", "password": "y"},
             "in the clear",
             id="password-in-the-clear",
+        ),
+        pytest.param(
+            {"recipients": ["a@b.example"], "user": "x"}, "belong together", id="no-password"
         ),
     ],
 )

@@ -17,7 +17,7 @@ from workday_assets import (
     build_workday_freshness_checks,
     build_workday_freshness_sensor,
 )
-from workday_assets.alerts.incidents import Alert
+from workday_assets.alerts.incidents import Alert, Incident, OpenIncidents
 from workday_assets.automation.requests import TRIGGER_TAG
 from workday_assets.errors import AlertNotSentError, InvalidInputError, SourceUnavailableError
 
@@ -388,6 +388,32 @@ def test_sinks_are_apart(instance: dg.DagsterInstance) -> None:
         tick(other, "other", instance, NOON)
     look(defs, instance)
     assert good.titles == ["Run failed: rates and 1 more 2026-01-12"]
+
+
+def test_code_locations_are_apart(instance: dg.DagsterInstance) -> None:
+    """A sensor of the same name in another code location keeps its own incidents."""
+    for location in ("one", "two"):
+        known = OpenIncidents(instance, "alerts", location)
+        assert len(known) == 0
+        known.add(known.numbered(Incident("source x", "source_down", "x is down", "")))
+    assert [each.id for each in OpenIncidents(instance, "alerts", "one").of("source_down")] == [
+        "source x"
+    ]
+
+
+def test_another_check_is_refused() -> None:
+    """Only freshness checks say which day is late."""
+
+    @dg.asset_check(asset=rates)
+    def positive() -> dg.AssetCheckResult:
+        return dg.AssetCheckResult(passed=True)
+
+    for build in (
+        lambda: build_alert_sensor(Sink(), freshness=[positive]),
+        lambda: build_workday_freshness_sensor("fresh", [positive]),
+    ):
+        with pytest.raises(InvalidInputError, match="rates:positive is no workday freshness"):
+            build()
 
 
 @pytest.mark.parametrize("options", [{"retry_failed": -1}, {"calendar_days": -1}], ids=str)

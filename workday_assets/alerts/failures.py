@@ -35,7 +35,7 @@ class Failures:
     Args:
         instance: where runs are recorded.
         repository: the assets and jobs of this code location.
-        location: its name; runs of other locations are left out. `None` leaves out none.
+        location: its name; runs of other locations are left out. Empty leaves out none.
         retry_failed: runs that a sensor asked for are tried again while their attempts are at most
             this, see `build_interval_sensor`.
         as_of: "now", aware.
@@ -45,7 +45,7 @@ class Failures:
         self,
         instance: dg.DagsterInstance,
         repository: dg.RepositoryDefinition,
-        location: str | None,
+        location: str,
         retry_failed: int,
         as_of: datetime,
     ) -> None:
@@ -90,7 +90,7 @@ class Failures:
 
     def _is_ours(self, run: dg.DagsterRun) -> bool:
         origin = run.remote_job_origin
-        if origin is None or self._location is None:
+        if origin is None or not self._location:
             return True
         return origin.repository_origin.code_location_origin.location_name == self._location
 

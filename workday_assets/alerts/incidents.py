@@ -80,11 +80,13 @@ class OpenIncidents:
     Args:
         instance: where they are kept.
         name: of the sensor that they belong to.
+        location: the code location of that sensor, empty where there is none: others can have a
+            sensor of the same name.
     """
 
-    def __init__(self, instance: dg.DagsterInstance, name: str) -> None:
+    def __init__(self, instance: dg.DagsterInstance, name: str, location: str = "") -> None:
         self._storage = instance.run_storage
-        self._key = f"workday_assets/alerts/{name}"
+        self._key = f"workday_assets/alerts/{location}/{name}"
         stored = self._storage.get_cursor_values({self._key}).get(self._key)
         found: dict[str, Any] = json.loads(stored) if stored else {"told": 0, "open": []}
         self._told: int = found["told"]

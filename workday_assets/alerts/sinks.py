@@ -58,9 +58,10 @@ def webhook(url: str, *, timeout_seconds: float = _TIMEOUT_SECONDS) -> Send:
             "partitions": list(incident.partitions),
         }
         headers = {"Idempotency-Key": _digest(alert.key)}
+        address = _value(url)
         try:
-            answer = httpx.post(_value(url), json=body, headers=headers, timeout=timeout_seconds)
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            answer = httpx.post(address, json=body, headers=headers, timeout=timeout_seconds)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise SinkError(f"the webhook cannot be reached, {type(error).__name__}") from None
         if not answer.is_success:
             raise SinkError(f"the webhook answers {answer.status_code}")
@@ -88,14 +89,17 @@ def mail(
         port: 587 by default, with ``tls`` usually 465.
         security: ``starttls``, ``tls`` from the start, or ``none`` for a server on this machine.
         user: name to log in with; `None` does not log in.
-        password: as is, or a `dagster.EnvVar`, which keeps it out of the code.
+        password: the user's, as is, or a `dagster.EnvVar`, which keeps it out of the code.
         timeout_seconds: for each answer of the server.
 
     Raises:
-        InvalidInputError: no recipients, or a password that would be sent in the clear.
+        InvalidInputError: no recipients, a user without a password, or a password that would be
+            sent in the clear.
     """
     if not recipients:
         raise InvalidInputError("recipients=[] is nobody; give at least one address.")
+    if (user is None) != (password is None):
+        raise InvalidInputError("user and password belong together; give both, or neither.")
     if security == "none" and user is not None:
         raise InvalidInputError(
             "security='none' would send the password in the clear; give 'starttls' or 'tls'."
@@ -103,10 +107,11 @@ def mail(
 
     def send(alert: Alert) -> None:
         message = _message(alert, sender, recipients)
+        secret = _value(password) if password is not None else ""
         try:
             with _connected(host, port, security, timeout_seconds) as server:
                 if user is not None:
-                    server.login(user, _value(password or ""))
+                    server.login(user, secret)
                 refused = server.send_message(message)
         except (smtplib.SMTPException, OSError) as error:
             raise SinkError(f"mail server {host}:{port}, {_said(error)}") from None
@@ -149,7 +154,11 @@ def _digest(key: str) -> str:
 
 def _value(text: str) -> str:
     """A text, or what the environment variable holds that it names."""
-    return (text.get_value() or "") if isinstance(text, dg.EnvVar) else text
+    value = text.get_value() if isinstance(text, dg.EnvVar) else text
+    if not value:
+        name = text.env_var_name if isinstance(text, dg.EnvVar) else ""
+        raise SinkError(f"environment variable {name} is not set" if name else "it is empty")
+    return value
 
 
 def _said(error: Exception) -> str:

@@ -13,6 +13,7 @@ from dagster._core.definitions.partitions.context import partition_loading_conte
 from workday_assets.alerts.conditions import LateDays, calendars_that_end, sources_that_are_down
 from workday_assets.alerts.failures import Failures
 from workday_assets.alerts.incidents import Alert, Incident, OpenIncidents, Send
+from workday_assets.automation.freshness import freshness_specs
 from workday_assets.calendars import WorkdayCalendar
 from workday_assets.errors import AlertNotSentError, InvalidInputError
 
@@ -55,12 +56,13 @@ def build_alert_sensor(
         default_status: running by default.
 
     Raises:
-        InvalidInputError: `retry_failed` or `calendar_days` is negative.
+        InvalidInputError: `retry_failed` or `calendar_days` is negative, or one of `freshness` is
+            another check.
     """
     for parameter, value in (("retry_failed", retry_failed), ("calendar_days", calendar_days)):
         if value < 0:
             raise InvalidInputError(f"{parameter}={value} is negative; give 0 or more.")
-    checks = [spec.key for check in freshness for spec in check.check_specs]
+    checks = [spec.key for spec in freshness_specs(freshness, "freshness")]
 
     def evaluate(context: dg.SensorEvaluationContext) -> dg.SkipReason:
         if context.repository_def is None:
@@ -68,15 +70,10 @@ def build_alert_sensor(
         with partition_loading_context() as loading:
             now = loading.effective_dt
         origin = context.code_location_origin
+        location = origin.location_name if origin is not None else ""
         watch = _Watch(
-            OpenIncidents(context.instance, name),
-            Failures(
-                context.instance,
-                context.repository_def,
-                origin.location_name if origin is not None else None,
-                retry_failed,
-                now,
-            ),
+            OpenIncidents(context.instance, name, location),
+            Failures(context.instance, context.repository_def, location, retry_failed, now),
             LateDays(context.instance, checks),
             [
                 *calendars_that_end(calendars, now.astimezone(UTC).date(), calendar_days),

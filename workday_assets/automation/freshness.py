@@ -96,8 +96,11 @@ def build_workday_freshness_sensor(
         checks: from `build_workday_freshness_checks`.
         minimum_interval_seconds: time between ticks.
         default_status: running by default.
+
+    Raises:
+        InvalidInputError: one of `checks` is another check.
     """
-    specs = [spec for check in checks for spec in check.check_specs]
+    specs = freshness_specs(checks, "checks")
 
     def evaluate(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         if context.repository_def is None:
@@ -120,6 +123,24 @@ def build_workday_freshness_sensor(
         description="Records, without runs, whether the newest workday that is due is there.",
         required_resource_keys={s.metadata[_SOURCE] for s in specs if _SOURCE in s.metadata},
     )
+
+
+def freshness_specs(
+    checks: Iterable[dg.AssetChecksDefinition], parameter: str
+) -> list[dg.AssetCheckSpec]:
+    """The specs of checks from `build_workday_freshness_checks`.
+
+    Raises:
+        InvalidInputError: one of them is another check.
+    """
+    specs = [spec for check in checks for spec in check.check_specs]
+    for spec in specs:
+        if spec.name != CHECK_NAME:
+            raise InvalidInputError(
+                f"{parameter}={spec.key.to_user_string()} is no workday freshness check; give what"
+                " build_workday_freshness_checks returned."
+            )
+    return specs
 
 
 @dataclass(frozen=True)
