@@ -58,9 +58,9 @@ defs = dg.Definitions(
     executor=dg.in_process_executor,
 )
 """
-TICKS = """{ sensorsOrError { ... on Sensors {
-    results { name sensorState { ticks { status } } }
-} } }"""
+TICKS = """{ repositoriesOrError { ... on RepositoryConnection { nodes {
+    sensors { name sensorState { ticks { status } } }
+} } } }"""
 REPAIR = """mutation { launchPartitionBackfill(backfillParams: {
     assetSelection: [{path: ["rates"]}], partitionNames: ["%s"], fromFailure: false
 }) { __typename } }"""
@@ -122,5 +122,5 @@ def ticks(dev: Dev) -> dict[str, list[str]]:
         sensor["name"]: [
             tick["status"] for tick in sensor["sensorState"]["ticks"] if tick["status"] != "STARTED"
         ]
-        for sensor in data["sensorsOrError"]["results"]
+        for sensor in data["repositoriesOrError"]["nodes"][0]["sensors"]
     }

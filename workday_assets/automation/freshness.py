@@ -154,9 +154,10 @@ class _Answer:
     @property
     def metadata(self) -> dict[str, dg.MetadataValue]:
         """The partition that was due, its deadline and the next one."""
+        following = "dagster/fresh_until_timestamp" if self.freshness.passed else "workday/next_due"
         instants = {
             "workday/was_due": self.freshness.deadline,
-            "dagster/fresh_until_timestamp": self.freshness.next_deadline,
+            following: self.freshness.next_deadline,
         }
         known = {name: dg.MetadataValue.timestamp(at) for name, at in instants.items() if at}
         return {PARTITION: dg.MetadataValue.text(self.partition), **known}
