@@ -6,10 +6,15 @@ from datetime import time
 
 import dagster as dg
 
+from workday_assets.audit.calendar_checks import build_calendar_checks
+from workday_assets.automation.freshness import (
+    build_workday_freshness_checks,
+    build_workday_freshness_sensor,
+)
 from workday_assets.automation.schedules import build_workday_schedule
 from workday_assets.automation.sensors import build_interval_sensor, build_period_close_sensor
 from workday_assets.ecb import assets, periods
-from workday_assets.ecb.assets import CALENDAR, TIMETABLE, TIMEZONE
+from workday_assets.ecb.assets import CALENDAR, DOLLAR_CALENDAR, TIMETABLE, TIMEZONE
 from workday_assets.planner import CatchupPolicy
 from workday_assets.timetable import WorkdayTimetable
 
@@ -45,4 +50,19 @@ morning_schedule = build_workday_schedule(
     policy=POLICY,
     source=SOURCE_KEY,
     retry_failed=RETRY_FAILED,
+)
+
+# The rates of a day are published on its afternoon. One asset: of a run over a range Dagster writes
+# a row per partition for each check of its assets, and what is late here is late downstream.
+freshness_checks = build_workday_freshness_checks(
+    [assets.reference_rates], deadline=time(9), source=SOURCE_KEY
+)
+freshness_sensor = build_workday_freshness_sensor("ecb_freshness", freshness_checks)
+calendar_checks = build_calendar_checks([CALENDAR, DOLLAR_CALENDAR])
+calendar_schedule = dg.ScheduleDefinition(
+    name="calendar_horizons",
+    cron_schedule="0 6 * * *",
+    execution_timezone=TIMEZONE,
+    target=dg.AssetSelection.checks(*calendar_checks),
+    default_status=dg.DefaultScheduleStatus.RUNNING,
 )
