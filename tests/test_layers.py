@@ -14,6 +14,8 @@ PURE = [
     "workday_assets.calendars",
     "workday_assets.timetable",
     "workday_assets.planner",
+    "workday_assets.automation.deadlines",
+    "workday_assets.zones",
 ]
 
 

@@ -16,7 +16,12 @@ defs = dg.Definitions(
     assets=[*CALENDARS, *WORKDAY_ASSETS, *PERIOD_ASSETS],
     asset_checks=[*CHECKS, *jobs.freshness_checks, *jobs.calendar_checks],
     resources={jobs.SOURCE_KEY: SOURCE, "io_manager": ParquetIOManager(base_path=str(data_root()))},
-    sensors=[jobs.interval_sensor, jobs.period_sensor, jobs.freshness_sensor],
+    sensors=[
+        jobs.interval_sensor,
+        jobs.period_sensor,
+        jobs.freshness_sensor,
+        jobs.alert_sensor,
+    ],
     schedules=[jobs.morning_schedule, jobs.calendar_schedule],
     # Each step is small: a process per step would cost more than the step.
     executor=dg.in_process_executor,

@@ -6,7 +6,9 @@ from datetime import time
 
 import dagster as dg
 
+from workday_assets.alerts.sinks import webhook
 from workday_assets.audit.calendar_checks import build_calendar_checks
+from workday_assets.automation.alerts import build_alert_sensor
 from workday_assets.automation.freshness import (
     build_workday_freshness_checks,
     build_workday_freshness_sensor,
@@ -58,6 +60,16 @@ freshness_checks = build_workday_freshness_checks(
     [assets.reference_rates], deadline=time(9), source=SOURCE_KEY
 )
 freshness_sensor = build_workday_freshness_sensor("ecb_freshness", freshness_checks)
+# Rests until it is switched on, with the address in the variable.
+alert_sensor = build_alert_sensor(
+    webhook(dg.EnvVar("WORKDAY_ASSETS_ALERT_WEBHOOK")),
+    name="ecb_alerts",
+    freshness=freshness_checks,
+    calendars=[CALENDAR, DOLLAR_CALENDAR],
+    sources=[SOURCE_KEY],
+    retry_failed=RETRY_FAILED,
+    default_status=dg.DefaultSensorStatus.STOPPED,
+)
 calendar_checks = build_calendar_checks([CALENDAR, DOLLAR_CALENDAR])
 calendar_schedule = dg.ScheduleDefinition(
     name="calendar_horizons",
