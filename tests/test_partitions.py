@@ -55,6 +55,7 @@ def test_what_is_overridden_is_compared() -> None:
         "has_partition_key",
         "is_window_start_excluded",
         "start_time_for_partition_key",
+        "subset_with_partition_keys",
         "time_window_for_partition_key",
         "time_windows_for_partition_keys",
     }

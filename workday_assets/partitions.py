@@ -7,13 +7,17 @@ cron, start, end, timezone, format and exclusions, so all that decides a key or 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import dagster as dg
 from dagster._core.definitions.partitions.context import partition_loading_context
+from dagster._core.definitions.partitions.subset import PartitionsSubset, TimeWindowPartitionsSubset
+from dagster._core.definitions.partitions.utils.time_window import PersistedTimeWindow
+from dagster._core.definitions.timestamp import TimestampWithTimezone
 
 from workday_assets.calendars import WorkdayCalendar
 from workday_assets.calendars.conventions import parse_date
@@ -251,6 +255,29 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
             partition_keys, validate
         )
         return windows
+
+    def subset_with_partition_keys(self, partition_keys: Iterable[str]) -> PartitionsSubset:
+        """The keys of workdays that have ended, as one window for each run of workdays.
+
+        Raises:
+            ClosedDayError: a key is a closed day; the base class answers for another day.
+        """
+        keys, count = frozenset(partition_keys), self._count()
+        known = sorted(self._index_of[key] for key in keys if key in self._index_of)
+        if len(known) < len(keys) or count == 0:
+            return super().subset_with_partition_keys(keys)
+        ended = known[: bisect_left(known, count)]
+        inner = {index for index, after in pairwise(ended) if after == index + 1}
+        lasts = [index for index in ended if index not in inner]
+        firsts = [index for index in ended if index - 1 not in inner]
+        windows = [
+            PersistedTimeWindow(
+                TimestampWithTimezone(self._windows.starts[first], self.timezone),
+                TimestampWithTimezone(self._windows.ends[last], self.timezone),
+            )
+            for first, last in zip(firsts, lasts, strict=True)
+        ]
+        return TimeWindowPartitionsSubset(self, len(ended), windows)
 
     def get_partition_keys_in_range(self, partition_key_range: dg.PartitionKeyRange) -> list[str]:
         """The keys from start to end, both included; ends that are closed days are cut off.

@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 import pendulum
 from dagster._core.definitions.partitions.snap import TimeWindowPartitionsSnap
+from dagster._core.definitions.partitions.subset import TimeWindowPartitionsSubset
 from dagster._serdes import deserialize_value, serialize_value
 
 from workday_assets import WorkdayCalendar, WorkdayPartitionsDefinition
@@ -120,11 +121,22 @@ def keys_and_windows(definition: dg.TimeWindowPartitionsDefinition) -> list[Any]
         if some
         else [],
         sorted(subset.get_partition_keys()),
+        [windows_of(definition, chosen) for chosen in (some, keys, keys[1:9] + keys[10:12], ["x"])],
         sorted(definition.subset_with_all_partitions().get_partition_keys()),
         sorted(definition.filter_valid_partition_keys({*some, "2024-12-28"})),
         definition.get_partition_keys_between_indexes(1, 4),
         [_around(definition, key) for key in some],
     ]
+
+
+def windows_of(definition: dg.TimeWindowPartitionsDefinition, keys: list[str]) -> Any:
+    """The windows and the count of a subset of keys, in any order and twice; or the error."""
+    try:
+        subset = definition.subset_with_partition_keys(iter([*reversed(keys), *keys]))
+    except ValueError:
+        return ValueError
+    assert isinstance(subset, TimeWindowPartitionsSubset)
+    return subset.num_partitions, subset.included_time_windows
 
 
 def _around(definition: dg.TimeWindowPartitionsDefinition, key: str) -> list[Any]:
