@@ -51,7 +51,6 @@ def test_what_is_overridden_is_compared() -> None:
         "get_partition_keys",
         "get_partition_keys_in_range",
         "get_partition_keys_in_time_window",
-        "has_any_partitions_in_window",
         "has_partition_key",
         "is_window_start_excluded",
         "start_time_for_partition_key",

@@ -7,8 +7,8 @@ partitions takes a minute. `speed_up` gives four methods of the plain class the 
 table that is made once; everything else of it is built on these. See
 ``docs/upstream/exclusions.md``.
 
-It leaves other definitions alone, does nothing for other releases of Dagster than those that it was
-compared with, and nothing at all where the variable `WORKDAY_ASSETS_HOST_SPEED` is 0.
+It leaves other definitions alone, does nothing in another release of Dagster than the one that it
+was compared with, and nothing at all where the variable `WORKDAY_ASSETS_HOST_SPEED` is 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from workday_assets.timetable import first_instant
 from workday_assets.windows import DailyWindows
 
 SWITCH = "WORKDAY_ASSETS_HOST_SPEED"
-_COMPARED_WITH = "1.13."
+#: Another release is left as it is until the tests have compared every answer with its own.
+_COMPARED_WITH = "1.13.27"
 _CRON = re.compile(r"0 0 \* (\*|[\d,]+) ([\d,]+)")
 _TABLE, _HASH = "_workday_assets_table", "_workday_assets_hash"
 
@@ -45,7 +46,7 @@ ORIGINALS: dict[str, Callable[..., Any]] = {
 
 def speed_up() -> None:
     """Replace the four methods in this process; again does nothing more."""
-    if os.environ.get(SWITCH) != "0" and dg.__version__.startswith(_COMPARED_WITH):
+    if os.environ.get(SWITCH) != "0" and dg.__version__ == _COMPARED_WITH:
         for name, function in FASTER.items():
             setattr(_Base, name, function)
 

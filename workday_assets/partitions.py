@@ -169,14 +169,6 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         index = self._index_of.get(partition_key)
         return index is not None and index < self._count()
 
-    def has_any_partitions_in_window(self, time_window: dg.TimeWindow) -> bool:
-        """Whether a workday begins in a window, start included, end excluded."""
-        start, starts = time_window.start.timestamp(), self._windows.starts
-        index = bisect_left(starts, start)
-        if self.start_timestamp <= start and index < len(starts):
-            return starts[index] < time_window.end.timestamp()
-        return bool(super().has_any_partitions_in_window(time_window))
-
     def get_partition_keys_in_time_window(  # type: ignore[override]  # the base's is cached
         self, time_window: dg.TimeWindow
     ) -> Sequence[str]:
