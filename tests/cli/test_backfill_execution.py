@@ -4,6 +4,7 @@ import warnings
 from datetime import date
 
 import dagster as dg
+import pytest
 from rich.console import Console
 from support.ticks import now
 
@@ -83,3 +84,50 @@ def test_a_run_holds_at_most_500_partitions() -> None:
         plan = plan_backfill(project, Request())
         runs = [(len(each.dates), *each.keys) for each in blocks(plan, TIMETABLE)]
     assert runs == [(500, "03.01.2022", "11.12.2023"), (118, "12.12.2023", "31.05.2024")]
+
+
+@dg.asset_check(asset=prices)
+def late_check(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
+    """Blocks nothing: of a long range it is run once, at the end."""
+    made = context.instance.get_materialized_partitions(prices.key)
+    return dg.AssetCheckResult(passed=True, metadata={"partitions": len(made)})
+
+
+@dg.asset_check(asset=prices, blocking=True)
+def blocking_check() -> dg.AssetCheckResult:
+    """Stays in the runs of its asset."""
+    return dg.AssetCheckResult(passed=True)
+
+
+@pytest.mark.parametrize(
+    ("last", "late"),
+    [
+        pytest.param(date(2024, 3, 25), [1], id="one day: in its run"),
+        pytest.param(date(2026, 4, 10), [521], id="two blocks: once, when all is made"),
+    ],
+)
+def test_checks_of_a_long_range_are_run_once(last: date, late: list[int]) -> None:
+    """2024-03-25 to 2026-04-10 are 535 weekdays less 14 holidays: two runs, and one of checks."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        defs = dg.Definitions(
+            assets=[prices],
+            asset_checks=[late_check, blocking_check],
+            executor=dg.in_process_executor,
+        )
+        project = Project(
+            instance, "here", defs.get_repository_def(), TIMETABLE, SOURCE, now("2026-06-03T09:00")
+        )
+        plan = plan_backfill(project, Request(date(2024, 3, 25), last))
+        outcome = execute(project, plan, Console(quiet=True))
+        assert outcome.errors == []
+        found = [
+            (evaluation.check_name, evaluation.metadata.get("partitions"))
+            for run in reversed(instance.get_runs())
+            for entry in instance.all_logs(run.run_id)
+            if entry.dagster_event is not None
+            and entry.dagster_event.event_type == dg.DagsterEventType.ASSET_CHECK_EVALUATION
+            for evaluation in [entry.dagster_event.asset_check_evaluation_data]
+        ]
+    assert [n.value for name, n in found if name == "late_check"] == late
+    blocks_of = 2 if late == [521] else 1
+    assert [name for name, _ in found].count("blocking_check") == blocks_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import dagster as dg
 from dagster._core.definitions.job_base import InMemoryJob
 from dagster._core.events import RunFailureReason
-from dagster._core.execution.api import execute_run_iterator
+from dagster._core.execution.api import create_execution_plan, execute_run_iterator
+from dagster._core.snap import snapshot_from_execution_plan
 from rich.console import Console
 
 from workday_assets.automation.graph import DatedGraph
+from workday_assets.automation.requests import BACKFILL_TRIGGER, TRIGGER_TAG
 from workday_assets.cli.backfill_outcome import Outcome
 from workday_assets.cli.blocks import Block, block, blocks
 from workday_assets.cli.progress import partitions_bar
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 #: Dagster's console logger would print every event through the progress bar.
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+#: Of a run Dagster writes a row of 3 kB per partition for each check that has no partitions. A run
+#: over more partitions than this leaves out those that block nothing; they are run once at the end.
+_CHECKED_PARTITIONS = 10
 
 
 def execute(project: Project, plan: BackfillPlan, console: Console) -> Outcome:
@@ -37,6 +42,7 @@ def execute(project: Project, plan: BackfillPlan, console: Console) -> Outcome:
             for piece in execution.without_failed(whole):
                 for _ in execution.run(piece):
                     progress.advance(task)
+        execution.run_checks()
     return execution.outcome
 
 
@@ -50,6 +56,7 @@ class _Execution:
         #: By asset, the dates that failed, or were not tried since others had.
         self.failed: dict[dg.AssetKey, set[date]] = {}
         self._known: DatedGraph | None = None
+        self._unchecked: set[dg.AssetCheckKey] = set()
         self._job = cache(self._make_job)
 
     def without_failed(self, whole: Block) -> Iterator[Block]:
@@ -103,16 +110,89 @@ class _Execution:
                 ready.add(key)
         return frozenset(ready)
 
+    def run_checks(self) -> None:
+        """Run the checks that were left out, about all that is stored, in one run."""
+        if not self._unchecked:
+            return
+        checks = frozenset(self._unchecked)
+        for event in self._execute(frozenset(), checks, {TRIGGER_TAG: BACKFILL_TRIGGER}):
+            if event.is_step_failure:
+                self.outcome.errors.append(sentence("checks", event))
+            elif event.is_run_failure:
+                _stop_if_interrupted(event)
+
     def _events(self, piece: Block) -> Iterator[dg.DagsterEvent]:
-        job = self._job(piece.assets)
-        run = self.project.instance.create_run_for_job(
-            job_def=job, run_config=_QUIET, asset_selection=piece.assets, tags=dict(piece.tags)
-        )
+        checks = None
+        if len(piece.dates) > _CHECKED_PARTITIONS:
+            graph = self.project.repository.asset_graph
+            all_checks = frozenset(
+                check for asset in piece.assets for check in graph.get(asset).check_keys
+            )
+            left_out = frozenset(check for check in all_checks if self._can_wait(check))
+            self._unchecked |= left_out
+            checks = all_checks - left_out
+        return self._execute(piece.assets, checks, piece.tags)
+
+    def _can_wait(self, check: dg.AssetCheckKey) -> bool:
+        """Whether a check and what is computed with it are checks that block nothing."""
+        graph = self.project.repository.asset_graph
+        for key in graph.get_execution_set_asset_and_check_keys(check):
+            if not isinstance(key, dg.AssetCheckKey):
+                return False
+            if graph.get(key).blocking or graph.get(key).partitions_def:
+                return False
+        return True
+
+    def _execute(
+        self,
+        assets: frozenset[dg.AssetKey],
+        checks: frozenset[dg.AssetCheckKey] | None,
+        tags: Mapping[str, str],
+    ) -> Iterator[dg.DagsterEvent]:
+        job = self._job(assets, checks)
+        run = create_run(self.project.instance, job, assets, checks, tags)
         return execute_run_iterator(InMemoryJob(job), run, self.project.instance)
 
-    def _make_job(self, assets: frozenset[dg.AssetKey]) -> dg.JobDefinition:
+    def _make_job(
+        self, assets: frozenset[dg.AssetKey], checks: frozenset[dg.AssetCheckKey] | None
+    ) -> dg.JobDefinition:
         whole = self.project.repository.get_implicit_global_asset_job_def()
-        return whole.get_subset(asset_selection=set(assets))
+        return whole.get_subset(asset_selection=set(assets), asset_check_selection=checks)
+
+
+def create_run(
+    instance: dg.DagsterInstance,
+    job: dg.JobDefinition,
+    assets: frozenset[dg.AssetKey],
+    checks: frozenset[dg.AssetCheckKey] | None,
+    tags: Mapping[str, str],
+) -> dg.DagsterRun:
+    """A run of exactly these assets and checks; no `checks` means those of the assets.
+
+    `create_run_for_job` does the same, but has no way to leave checks out.
+    """
+    reference = instance.get_ref() if instance.is_persistent else None
+    plan = create_execution_plan(job, run_config=_QUIET, instance_ref=reference, tags=tags)
+    return instance.create_run(
+        job_name=job.name,
+        run_id=None,
+        run_config=_QUIET,
+        status=None,
+        tags=tags,
+        root_run_id=None,
+        parent_run_id=None,
+        step_keys_to_execute=plan.step_keys_to_execute,
+        execution_plan_snapshot=snapshot_from_execution_plan(plan, job.get_job_snapshot_id()),
+        job_snapshot=job.get_job_snapshot(),
+        parent_job_snapshot=job.get_parent_job_snapshot(),
+        asset_selection=assets,
+        asset_check_selection=checks,
+        resolved_op_selection=None,
+        op_selection=None,
+        remote_job_origin=None,
+        job_code_origin=None,
+        asset_graph=job.asset_layer.asset_graph,
+    )
 
 
 def _stop_if_interrupted(event: dg.DagsterEvent) -> None:
