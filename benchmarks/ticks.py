@@ -25,8 +25,10 @@ def main() -> None:
     with dg.DagsterInstance.get() as instance:
         for nth in ("first", "second"):
             for sensor in repository.sensor_defs:
+                if sensor.default_status != dg.DefaultSensorStatus.RUNNING:
+                    continue
                 context = dg.build_sensor_context(
-                    instance, repository_def=repository, definitions=defs
+                    instance, repository_def=repository, resources=dict(defs.resources or {})
                 )
                 started = time.perf_counter()
                 ticked = sensor.evaluate_tick(context)
@@ -36,7 +38,10 @@ def main() -> None:
                     raise RuntimeError(f"{sensor.name} asks for runs: not all is materialized")
             for schedule in repository.schedule_defs:
                 schedule_context = dg.build_schedule_context(
-                    instance, datetime.now(UTC), repository_def=repository
+                    instance,
+                    scheduled_execution_time=datetime.now(UTC),
+                    repository_def=repository,
+                    resources=dict(defs.resources or {}),
                 )
                 started = time.perf_counter()
                 schedule.evaluate_tick(schedule_context)
