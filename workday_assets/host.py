@@ -17,6 +17,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import dagster as dg
@@ -69,6 +70,7 @@ def _table(definition: _Base) -> _Table | None:
     return found
 
 
+@lru_cache(maxsize=128)  # the web server rebuilds its definitions, equal ones, for every request
 def _make_table(definition: _Base) -> _Table | None:
     start, end, zone = definition.start, definition.end, definition.timezone
     exclusions = definition.exclusions or ()
