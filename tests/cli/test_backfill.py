@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from datetime import date
 
@@ -224,3 +225,16 @@ def test_plan_as_a_table_groups_like_days(project: Project) -> None:
         *("2024-04-01 Mon", "2024-04-02 Tue", "to   04-03 Wed"),
     ]
     assert rows[1] == ["2024-03-29 Fri", *["closed"] * 5, "Good Friday in XECB"]
+
+
+def test_plan_in_eighty_columns(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The days stay whole on a narrow terminal; the names of the assets are folded, not cut."""
+    monkeypatch.setitem(project.environment, "COLUMNS", "80")
+    said = project.run("plan", "--from", "2024-03-28", "--to", "2024-03-29")
+    cells = [[cell.strip() for cell in re.split("[│┃]", line)[1:-1]] for line in said.splitlines()]
+    rows = [row for row in cells if row]
+    assert [row[0] for row in rows if row[0]] == ["days", "2024-03-28 Thu", "2024-03-29 Fri"]
+    heads = rows[: [row[0] for row in rows].index("days") + 1]
+    assert ["".join(column) for column in zip(*heads, strict=True)][1:6] == [
+        *("reference_rates", "spot_value_dates", "returns", "usd_crosses", "volatility_20d")
+    ]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from support.processes import heed_ctrl_c
 from support.projects import REPOSITORY
 
 COMMAND = str(Path(sys.executable).with_name("workday-assets"))
@@ -35,8 +35,7 @@ class Project:
             cwd=REPOSITORY,
             env=self.environment,
             text=True,
-            # A parent in the background may ignore Ctrl-C, and its children inherit that.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+            preexec_fn=heed_ctrl_c,  # noqa: PLW1509
             **options,
         )
 

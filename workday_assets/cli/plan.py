@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from workday_assets.cli.options import DateType, json_option
 from workday_assets.errors import InvalidInputError
@@ -72,7 +72,8 @@ def _data(decisions: dict[str, Decision]) -> dict[str, dict[str, str | int | Non
 def _table(rows: dict[date, dict[str, Decision]]) -> Table:
     """A row per stretch of days with the same verdicts for the same reasons."""
     assets = list(dict.fromkeys(asset for decisions in rows.values() for asset in decisions))
-    table = Table("days", *(asset.rpartition("/")[2] for asset in assets), "why")
+    names = (Column(asset.rpartition("/")[2], overflow="fold") for asset in assets)
+    table = Table(Column("days", no_wrap=True), *names, "why")  # whole words also in 80 columns
     for line, stretch in groupby(rows.items(), key=lambda row: _line(row[0], row[1], assets)):
         days = [day for day, _ in stretch]
         label = f"{days[0]:%Y-%m-%d %a}"
