@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from datetime import date
 from itertools import pairwise
+from math import log, sqrt
+from statistics import stdev
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -56,6 +58,14 @@ def line(root: ElementTree.Element, colour: str) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in pairs]
 
 
+def bar(root: ElementTree.Element, colour: str) -> tuple[float, float]:
+    """Top and width of the bar of a colour."""
+    (found,) = [path.attrib["d"] for path in root.iter(f"{SVG}path") if path.get("fill") == colour]
+    match = re.fullmatch(r"M\S+ (\S+?)h([0-9.]+)v.*", found)
+    assert match is not None
+    return float(match[1]), float(match[2])
+
+
 def test_a_line_is_the_change_since_the_first_day() -> None:
     """100, 102 and 99 are drawn at 0, +2 and -1 percent of the axis, on the 2nd, 5th and 7th."""
     history = {
@@ -81,6 +91,35 @@ def test_the_title_and_the_mondays_are_the_months() -> None:
     assert [word for word in words if word.startswith("Mon")] == [
         "Mon 5", "Mon 12", "Mon 19", "Mon 26",
     ]  # fmt: skip
+
+
+def test_a_bar_is_the_volatility_of_the_months_returns() -> None:
+    """January 2026, 20 returns: the statistics module's deviation of the logarithms, a year."""
+    root = picture(RATES, date(2026, 1, 1))
+    words = texts(root)
+    assert "Volatility of the month's 20 daily returns, a year" in words
+    wanted = {}
+    for name in COLOURS:
+        rates = [of[name] for day, of in HISTORY.items() if (day.year, day.month) == (2026, 1)]
+        returns = [log(after / before) for before, after in pairwise(rates)]
+        assert len(returns) == 20
+        wanted[name] = stdev(returns) * sqrt(252) * 100
+    labels = {name: f"{name} {percent:.1f} %" for name, percent in wanted.items()}
+    assert set(labels.values()) <= set(words)
+    bars = {name: bar(root, colour) for name, colour in COLOURS.items()}
+    widths = {name: width for name, (_, width) in bars.items()}
+    most = max(wanted, key=wanted.__getitem__)
+    assert {name: width / widths[most] for name, width in widths.items()} == pytest.approx(
+        {name: percent / wanted[most] for name, percent in wanted.items()}, abs=0.001
+    )
+    assert sorted(wanted, key=lambda name: bars[name]) == sorted(wanted, key=lambda n: -wanted[n])
+
+
+def test_one_return_has_no_volatility() -> None:
+    """Two days of rates: a deviation would be a guess."""
+    history = {date(2026, 1, 2): {"USD": 100.0}, date(2026, 1, 5): {"USD": 102.0}}
+    words = texts(picture(long(history), date(2026, 1, 1)))
+    assert not [word for word in words if word.startswith("Volatility") or "USD " in word]
 
 
 def test_a_months_line_has_its_own_days_only() -> None:
@@ -120,10 +159,10 @@ def test_a_month_without_movement_is_drawn(rate: list[float]) -> None:
 
 
 def test_every_month_is_small_and_keeps_its_names_apart() -> None:
-    """All months since 1999: under 8 kB, inside the field, and no name is written over another."""
+    """All months since 1999: under 9 kB, inside the field, and no name is written over another."""
     for month in MONTHS:
         value = month_chart(RATES, month).value or ""
-        assert len(value) < 8_000
+        assert len(value) < 9_000
         words = texts(picture(RATES, month))
         heights = sorted(words[name] for name in COLOURS)
         gaps = [below - above for above, below in pairwise(heights)]

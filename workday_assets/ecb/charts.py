@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping
 from datetime import date
+from math import sqrt
 from typing import Final
 
 import dagster as dg
@@ -16,16 +17,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from workday_assets.ecb.transforms import WORKDAYS_A_YEAR
+
 Numbers = npt.NDArray[np.float64]
 
 #: Colour by currency, those with a rate on every workday since 1999, told apart with every colour
 #: vision: M. Okabe and K. Ito, Color Universal Design (2008). Each line is also named at its end.
 COLOURS: Final = {"USD": "#0072B2", "JPY": "#D55E00", "GBP": "#009E73", "CHF": "#CC79A7"}
 
-# The picture and the field of the lines in it, in pixels.
-_WIDTH, _HEIGHT = 640, 300
+# The picture and the field of the lines in it, in pixels; the bars are below it.
+_WIDTH, _HEIGHT = 640, 392
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 590, 44, 262
 _NAME_HEIGHT: Final = 15
+_BARS_TOP, _BAR_HEIGHT, _LONGEST_BAR = 322, 9, 440
 _INK, _GRID = "#333", "#ddd"
 #: Grid lines, at most, above or below the lowest one.
 _STEPS: Final = 6
@@ -35,8 +39,11 @@ def month_chart(rates: pd.DataFrame, first: date) -> dg.MarkdownMetadataValue:
     """How far the euro moved in a month against main currencies: a picture, inside Markdown.
 
     Each line is the change of the units per euro since the month's first day with rates, in
-    percent: up is where the euro gains. A dot is a day with rates. The picture is an SVG of about
-    6 kB inside its own address (``data:``): Dagster's pages show it, and no server has to keep it.
+    percent: up is where the euro gains. A dot is a day with rates. A bar is a currency's volatility
+    in the month: the sample standard deviation of the log returns from each day with rates to the
+    next, times the square root of 252; it needs two returns. (`volatility_20d` also sees the months
+    before.) The picture is an SVG of about 7 kB inside its own address (``data:``): Dagster's pages
+    show it, and no server has to keep it.
 
     Args:
         rates: what `transforms.reference_rates` returns; other months are left out.
@@ -78,6 +85,7 @@ def _svg(moves: pd.DataFrame, title: str) -> str:
         *_mondays(days[0], width),
         *_lines(x, y),
         *_names({name: values[-1] for name, values in y.items()}),
+        *_volatility(moves),
         "</svg>",
     ]
     return "".join(parts)
@@ -125,6 +133,25 @@ def _names(ends: Mapping[str, float]) -> Iterator[str]:
     apart = np.maximum.accumulate(wanted - steps) + steps
     for name, y in zip(names, apart - (apart - wanted).mean(), strict=True):
         yield _text(_RIGHT + 8, y + 4, name, "start", f'font-weight="bold" fill="{COLOURS[name]}"')
+
+
+def _volatility(moves: pd.DataFrame) -> Iterator[str]:
+    """Under the field, a bar per currency, the most volatile first."""
+    returns = (moves / 100 + 1).apply(np.log).diff().dropna()
+    if len(returns) < 2:
+        return
+    bars = (returns.std(ddof=1) * sqrt(WORKDAYS_A_YEAR) * 100).sort_values(ascending=False)
+    title = f"Volatility of the month's {len(returns)} daily returns, a year"
+    yield _text(_LEFT, _BARS_TOP - 8, title, "start", f'font-weight="bold" fill="{_INK}"')
+    scale = _LONGEST_BAR / max(bars.iloc[0], 0.01)
+    for at, (name, percent) in enumerate(bars.items()):
+        y, width = _BARS_TOP + at * _NAME_HEIGHT, percent * scale
+        fill = f'fill="{COLOURS[str(name)]}"'
+        yield f'<path d="M{_LEFT} {y}h{width:.1f}v{_BAR_HEIGHT}H{_LEFT}z" {fill} stroke="none"/>'
+        label = f"{name} {percent:.1f} %"
+        yield _text(
+            _LEFT + width + 8, y + _BAR_HEIGHT, label, "start", f'font-weight="bold" {fill}'
+        )
 
 
 def _text(x: float, y: float, words: str, anchor: str, style: str = f'fill="{_INK}"') -> str:
