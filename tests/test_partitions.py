@@ -83,6 +83,7 @@ def test_the_host_answers_the_same(name: str) -> None:
         ("xmas-new-york", "2024-12-26T00:00", True, "2024-12-24"),
         ("xmas-new-york", "2024-12-01T00:00", False, "2024-12-02"),  # the first date is a Sunday
         ("xmas-new-york", "2025-02-01T00:00", True, "2025-01-31"),  # the end of the definition
+        ("xmas-new-york", "2025-02-01T00:00", False, "2025-02-01"),  # past its last Friday and date
         ("xtae-jerusalem", "2026-01-01T12:00", False, "2026-01-01"),  # a Thursday
         ("xtae-jerusalem", "2026-01-02T00:00", False, "2026-01-04"),  # Friday and Saturday rest
         ("xtae-jerusalem", "2026-01-10T00:00", False, "2026-01-12"),  # Saturday and Sunday rest

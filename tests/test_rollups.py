@@ -295,3 +295,45 @@ def test_january_2026_in_decisions_on_the_projects_own_month() -> None:
             assert list(january.expected) == [(rates, day) for day in days]
             assert list(january.missing) == [(rates, day) for day in left]
             assert january.verdict == ("not_ready" if left else "due")
+
+
+@pytest.mark.parametrize(
+    ("end", "february"),
+    [
+        pytest.param("2026-01-31", [], id="ends after a Friday"),
+        pytest.param("2026-02-01", [], id="after a Saturday"),
+        pytest.param("2026-02-02", [], id="after a Sunday"),
+        pytest.param("2026-02-03", ["2026-02-02"], id="after a Monday"),
+    ],
+)
+@pytest.mark.parametrize("unit", ["month", "sunday"])
+def test_a_period_after_the_last_workday_has_none(unit: str, end: str, february: list[str]) -> None:
+    """February 2026 begins on a Sunday: where January's last workday is the last, it is empty."""
+    calendar, zone = WorkdayCalendar.named("XECB"), ZONES["XECB"]
+    workdays = WorkdayPartitionsDefinition(calendar, zone, start="2026-01-01", end=end)
+    target = periods(unit, zone, date(2026, 1, 1), date(2026, 3, 1))
+    with partition_loading_context(pendulum.datetime(2026, 6, 1)):
+        asked = target.subset_with_partition_keys(["2026-02-01"])
+        found = rollup().get_upstream_mapped_partitions_result_for_partitions(
+            asked, target, workdays
+        )
+        assert list(found.partitions_subset.get_partition_keys()) == february
+        friday = workdays.subset_with_partition_keys(["2026-01-30"])
+        back = rollup().get_downstream_partitions_for_partitions(friday, workdays, target)
+        assert "2026-02-01" not in back.get_partition_keys()
+
+
+@pytest.mark.parametrize("code", ["XLON", "XSIF", "GB-ENG", "XTKS"])
+def test_a_period_after_the_calendar_has_no_workday(code: str) -> None:
+    """January 2028 begins on a Saturday, the day after these calendars end."""
+    calendar = WorkdayCalendar.named(code)
+    assert calendar.last_date == date(2027, 12, 31)
+    zone = ZONES.get(code, "Europe/London")
+    workdays = WorkdayPartitionsDefinition(calendar, zone, start="2027-11-01")
+    months = periods("month", zone, date(2027, 11, 1), date(2028, 3, 1))
+    with partition_loading_context(pendulum.datetime(2028, 6, 1)):
+        asked = months.subset_with_partition_keys(["2028-01-01"])
+        found = rollup().get_upstream_mapped_partitions_result_for_partitions(
+            asked, months, workdays
+        )
+        assert list(found.partitions_subset.get_partition_keys()) == []

@@ -296,7 +296,8 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
 
         The base class answers with the workday before for both, so that a month that begins on a
         closed day would also be fed by the last workday of the month before. Roll-ups are exact
-        with this one; the host, which has the base class, keeps its answer.
+        with this one; the host, which has the base class, keeps its answer. After the last workday
+        the next one is a date that is no partition: a period there is not fed by the last workday.
 
         Args:
             timestamp: seconds since the epoch.
@@ -304,6 +305,11 @@ class WorkdayPartitionsDefinition(dg.TimeWindowPartitionsDefinition):
         """
         if end_closed:
             index = bisect_left(self._windows.starts, timestamp) - 1
+        elif timestamp >= self._windows.ends[-1]:
+            local = datetime.fromtimestamp(timestamp, require_zone(self.timezone))
+            midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
+            following = next(iter(super()._iterate_time_windows(midnight.timestamp())))
+            return following.start.strftime(self.fmt)
         else:
             index = bisect_right(self._windows.ends, timestamp)
         inside = self.start_timestamp <= timestamp <= self._windows.ends[-1]

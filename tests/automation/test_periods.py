@@ -18,7 +18,7 @@ from workday_assets import (
     build_period_close_sensor,
     rollup,
 )
-from workday_assets.automation.graph import upstream_days
+from workday_assets.automation.graph import DatedGraph, upstream_days
 from workday_assets.automation.period_plans import PeriodDecision, plan_periods
 from workday_assets.automation.periods import Periods
 from workday_assets.errors import InvalidInputError, OutOfBoundsError
@@ -611,3 +611,29 @@ def test_the_sensor_runs_by_default() -> None:
         f"Runs each period once its last workday is over, {TABLE.summary}, and its workdays are"
         " there; makes up the newest 2 periods."
     )
+
+
+@pytest.mark.parametrize(
+    ("offsets", "first", "count"),
+    [
+        pytest.param((0, 0), "2026-01-02", 21, id="its own month"),
+        pytest.param((-1, 0), "2025-12-01", 42, id="and the month before"),
+        pytest.param((-1, -1), "2025-12-01", 21, id="the month before"),
+    ],
+)
+def test_a_period_needs_what_its_run_reads(
+    offsets: tuple[int, int], first: str, count: int
+) -> None:
+    """December 2025 and January 2026 have 21 workdays each; the mapping's offsets count months."""
+    mapping = dg.TimeWindowPartitionMapping(*offsets, allow_nonexistent_upstream_partitions=True)
+
+    @dg.asset(partitions_def=MONTHS, deps=[dg.AssetDep(rates, partition_mapping=mapping)])
+    def shifted() -> None: ...
+
+    graph = dg.Definitions([rates, shifted]).resolve_asset_graph()
+    with dg.DagsterInstance.ephemeral() as instance:
+        dated = DatedGraph(graph, instance, [shifted.key], now("2026-06-01T12:00"))
+        needed = sorted(
+            day for _, day in dated.upstream(dated.assets[shifted.key], date(2026, 1, 1))
+        )
+    assert (str(needed[0]), len(needed)) == (first, count)

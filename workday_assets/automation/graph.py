@@ -278,7 +278,12 @@ class DatedGraph:
         if isinstance(mapping, dg.TimeWindowPartitionMapping):
             if ours == theirs:
                 return ours.days_around(day, mapping.start_offset, mapping.end_offset)
-            if isinstance(ours, Periods) and isinstance(theirs, WorkdayPartitionsDefinition):
+            own = mapping.start_offset == mapping.end_offset == 0
+            if (
+                own
+                and isinstance(ours, Periods)
+                and isinstance(theirs, WorkdayPartitionsDefinition)
+            ):
                 found = ours.workdays(day, theirs)
                 if found is not None:
                     return found
