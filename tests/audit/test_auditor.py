@@ -80,6 +80,15 @@ def test_a_truncated_file(history: Audited) -> None:
     assert what.startswith("2025-01-21.parquet cannot be read as Parquet (")
 
 
+def test_a_file_with_a_damaged_name(history: Audited) -> None:
+    """Bytes that are no text, inside a column's name, are a damage like any other."""
+    file = history.file("usd_crosses", "2025-01-21")
+    file.write_bytes(file.read_bytes().replace(b"currency", b"currenc\xff"))
+    ((asset, key, kind, what),) = found(history.audit(deep=True))
+    assert (asset, key, kind) == ("usd_crosses", "2025-01-21", "damaged")
+    assert what.startswith("2025-01-21.parquet cannot be read as Parquet (")
+
+
 def test_a_file_with_other_rows(history: Audited) -> None:
     """The recorded number of rows and the one found are told."""
     file = history.file("usd_crosses", "2025-01-21")

@@ -131,3 +131,35 @@ def test_checks_of_a_long_range_are_run_once(last: date, late: list[int]) -> Non
     assert [n.value for name, n in found if name == "late_check"] == late
     blocks_of = 2 if late == [521] else 1
     assert [name for name, _ in found].count("blocking_check") == blocks_of
+
+
+@dg.resource
+def lost_service() -> None:
+    """Cannot be had: a run that wants it fails before its first step."""
+    raise ConnectionError("no service")
+
+
+@dg.asset_check(asset=prices, required_resource_keys={"service"})
+def check_of_a_service() -> dg.AssetCheckResult:
+    """Is never reached."""
+    return dg.AssetCheckResult(passed=True)
+
+
+def test_checks_that_cannot_start_are_an_error() -> None:
+    """All twelve days are made; that nobody checked them is said, and fails the command."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        defs = dg.Definitions(
+            assets=[prices],
+            asset_checks=[check_of_a_service],
+            resources={"service": lost_service},
+            executor=dg.in_process_executor,
+        )
+        project = Project(
+            instance, "here", defs.get_repository_def(), TIMETABLE, SOURCE, now("2024-06-03T09:00")
+        )
+        plan = plan_backfill(project, Request(date(2024, 4, 2), date(2024, 4, 17)))
+        outcome = execute(project, plan, Console(quiet=True))
+    assert not outcome.missing(plan)
+    (error,) = outcome.errors
+    assert error.startswith("checks: ")
+    assert "service" in error

@@ -270,6 +270,15 @@ def test_missing_files_are_left_out_where_the_input_allows_it(tmp_path: Path) ->
     assert read(tmp_path, ["2026-10-26"], lenient=True).attrs == {"missing_partitions": []}
 
 
+def test_a_damaged_column_name_is_an_unreadable_file(tmp_path: Path) -> None:
+    """PyArrow raises no error of its own for a name that is not UTF-8."""
+    write(tmp_path, table(ROWS[2]), ["2026-10-26"])
+    file = tmp_path / "ecb" / "rates" / "2026-10-26.parquet"
+    file.write_bytes(file.read_bytes().replace(b"currency", b"currenc\xff"))
+    with pytest.raises(UnreadablePartitionError, match="partition 2026-10-26"):
+        read(tmp_path, ["2026-10-26"])
+
+
 def test_unreadable_file_is_named_although_missing_ones_are_allowed(tmp_path: Path) -> None:
     """A file that is there and broken is a fault, never a missing day."""
     write(tmp_path, table(ROWS[2]), ["2026-10-26"])

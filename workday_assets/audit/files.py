@@ -85,7 +85,7 @@ def _damage(content: bytes | OSError, record: Record) -> str | None:
         if isinstance(content, OSError):
             raise content
         rows = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False).num_rows
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of a damaged name
         return f"cannot be read as Parquet ({str(error).splitlines()[0].rstrip('.')})"
     if record.rows is not None and rows != record.rows:
         return f"has {rows} rows, and {record.rows} are recorded"

@@ -115,11 +115,14 @@ class _Execution:
         if not self._unchecked:
             return
         checks = frozenset(self._unchecked)
+        errors: list[str] = []
         for event in self._execute(frozenset(), checks, {TRIGGER_TAG: BACKFILL_TRIGGER}):
             if event.is_step_failure:
-                self.outcome.errors.append(sentence("checks", event))
+                errors.append(sentence("checks", event))
             elif event.is_run_failure:
                 _stop_if_interrupted(event)
+                errors = errors or [sentence("checks", event)]
+        self.outcome.errors += errors
 
     def _events(self, piece: Block) -> Iterator[dg.DagsterEvent]:
         checks = None
@@ -209,7 +212,8 @@ def is_made_by(repository: dg.RepositoryDefinition, key: dg.AssetKey, steps: Set
 
 def sentence(partitions: str, event: dg.DagsterEvent) -> str:
     """What failed, and the innermost reason why."""
-    error = event.step_failure_data.error if event.is_step_failure else None
+    failed = event.step_failure_data if event.is_step_failure else event.job_failure_data
+    error = failed.error
     while error is not None and error.cause is not None:
         error = error.cause
     why = error.message.strip() if error is not None else event.message

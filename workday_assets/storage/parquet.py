@@ -269,7 +269,7 @@ def _parse(asset: str, key: str, path: UPath, content: bytes | OSError) -> pa.Ta
     except FileNotFoundError as error:
         why = "it is needed and not stored; materialize it first"
         raise MissingPartitionError(asset, key, path, why) from error
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of a damaged name
         why = f"its file cannot be read as Parquet; materialize it again ({error})"
         raise UnreadablePartitionError(asset, key, path, why) from error
 
