@@ -21,12 +21,18 @@ from workday_assets.partitions import WorkdayPartitionsDefinition
 
 
 def previous_workday() -> dg.TimeWindowPartitionMapping:
-    """Workday t needs the workday before it; the first partition needs nothing."""
+    """Workday t needs the workday before it; the first partition needs nothing.
+
+    Between assets of the same calendar only: Dagster steps back over the days of the downstream
+    calendar and then looks for the same dates upstream, which may be closed there.
+    """
     return _offsets(-1, -1)
 
 
 def trailing_workdays(n: int) -> dg.TimeWindowPartitionMapping:
     """Workday t needs the last `n` workdays up to t, t included; early ones need what there is.
+
+    Between assets of the same calendar only, see `previous_workday`.
 
     Raises:
         InvalidInputError: `n` is less than 1.

@@ -12,7 +12,7 @@ from workday_assets import WorkdayPartitionsDefinition, rollup
 from workday_assets.cli.backfill_outcome import retry_command
 from workday_assets.cli.backfill_plan import Request, plan_backfill
 from workday_assets.cli.blocks import blocks
-from workday_assets.cli.execution import execute
+from workday_assets.cli.execution import execute, sentence
 from workday_assets.cli.project import Project
 from workday_assets.definitions import SOURCE
 from workday_assets.ecb.assets import CALENDAR, TIMETABLE, TIMEZONE
@@ -163,3 +163,17 @@ def test_checks_that_cannot_start_are_an_error() -> None:
     (error,) = outcome.errors
     assert error.startswith("checks: ")
     assert "service" in error
+
+
+def test_a_run_that_was_reported_failed_has_its_message() -> None:
+    """A run without a process has no exception, and the sentence is what was reported."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        job = dg.Definitions([prices]).resolve_implicit_global_asset_job_def()
+        run = instance.create_run_for_job(job)
+        instance.report_run_failed(run, "No process executes this run.")
+        (event,) = (
+            entry.dagster_event
+            for entry in instance.all_logs(run.run_id)
+            if entry.dagster_event is not None and entry.dagster_event.is_run_failure
+        )
+    assert sentence(BAD, event) == f"{BAD}: run failed: No process executes this run."

@@ -17,6 +17,8 @@ from support.ecb import read_history
 from support.processes import wait_until
 from support.projects import REPOSITORY, temporary_folder
 
+from workday_assets.automation.requests import BACKFILL_TRIGGER, TRIGGER_TAG
+from workday_assets.definitions import defs
 from workday_assets.storage.state import find_instance
 
 CHAIN = ("reference_rates", "returns", "volatility_20d")
@@ -106,3 +108,32 @@ def test_interrupted_and_resumed_ends_as_undisturbed(
     assert made == materializations(undisturbed, monkeypatch)
     assert set(made.values()) == {1}
     assert "Nothing to do" in project.run(*COMMAND)
+
+
+def test_a_command_that_reads_fails_no_run(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To end a run without a process is for `backfill` and the sensors."""
+    monkeypatch.setenv("WORKDAY_ASSETS_HOME", str(project.root))
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    with find_instance(REPOSITORY).open() as instance:
+        job = defs.get_repository_def().get_implicit_global_asset_job_def()
+        run = instance.create_run_for_job(
+            job, tags={TRIGGER_TAG: BACKFILL_TRIGGER}, status=dg.DagsterRunStatus.STARTED
+        )
+    week = ["--from", "2026-10-29", "--to", "2026-10-29"]
+    ends = []
+    for words, code in (
+        (["why", "2026-10-29"], 0),
+        (["plan", *week], 0),
+        (["audit", *week], 1),
+        (["diff", "XECB", "--impact"], 0),
+        (["backfill", *week, "--dry-run"], 0),
+        (["backfill", *week, "--asset", "ecb/reference_rates"], 0),
+    ):
+        project.run(*words, code=code)
+        with find_instance(REPOSITORY).open() as instance:
+            found = instance.get_run_by_id(run.run_id)
+            assert found is not None
+            ends.append(found.status.value)
+    assert ends == [*["STARTED"] * 5, "FAILURE"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from workday_assets.cli.backfill_plan import BackfillPlan
     from workday_assets.cli.project import Project
 
+#: A person who starts the command again after a crash does not wait as long as a sensor does. The
+#: embedded server, stopped after its last user, may just have been started for this command.
+_SILENCE, _UPTIME = timedelta(seconds=1), timedelta(0)
 #: What a shell reports of a command that Ctrl-C ended.
 _INTERRUPTED = 130
 
@@ -68,9 +71,11 @@ def backfill(
 
     After a failure everything goes on that needs nothing that failed; the summary names what was
     not made and the command that tries it again, and the exit code is 1. Killed at any moment and
-    started again, it makes only what is still missing, and at most 500 partitions of an asset
-    twice. Ctrl-C leaves a backfill in the daemon running.
+    started again, it makes only what is still missing; in process at most 500 partitions of an
+    asset twice, through the daemon those of the runs that had not ended. Ctrl-C leaves a
+    backfill in the daemon running.
     """
+    from workday_assets.automation.orphans import fail_orphans
     from workday_assets.cli.backfill_plan import Request, plan_backfill
     from workday_assets.cli.backfill_text import Report
     from workday_assets.cli.project import open_project
@@ -79,6 +84,8 @@ def backfill(
     console = Console(stderr=as_json, highlight=False, soft_wrap=True)
     with open_project() as project:
         console.print(project.where)
+        if not dry_run:
+            fail_orphans(project.instance, project.as_of, silence=_SILENCE, uptime=_UPTIME)
         plan = plan_backfill(project, request)
         if not (dry_run or in_process) and _wait_for_others(project, plan, console):
             plan = plan_backfill(project, request)

@@ -213,7 +213,7 @@ def is_made_by(repository: dg.RepositoryDefinition, key: dg.AssetKey, steps: Set
 def sentence(partitions: str, event: dg.DagsterEvent) -> str:
     """What failed, and the innermost reason why."""
     failed = event.step_failure_data if event.is_step_failure else event.job_failure_data
-    error = failed.error
+    error = failed.error if failed is not None else None
     while error is not None and error.cause is not None:
         error = error.cause
     why = error.message.strip() if error is not None else event.message

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import dagster as dg
 import pendulum
 
-from workday_assets.automation.orphans import fail_orphans
 from workday_assets.automation.plans import AssetPlans, WorkdaySource, plan_assets
 from workday_assets.definitions import SOURCE, defs
 from workday_assets.ecb.assets import TIMETABLE
 from workday_assets.ecb.jobs import POLICY, RETRY_FAILED, WORKDAY_ASSETS
 from workday_assets.storage.state import find_instance
 from workday_assets.timetable import WorkdayTimetable
-
-#: A person who starts a command again after a crash does not wait as long as a sensor does. The
-#: embedded server, stopped after its last user, may just have been started for this command.
-_SILENCE = timedelta(seconds=1)
-_UPTIME = timedelta(0)
 
 
 @dataclass(frozen=True)
@@ -61,10 +55,9 @@ class Project:
 
 @contextmanager
 def open_project() -> Iterator[Project]:
-    """The project's definitions with its instance, which is closed afterwards."""
+    """The project's definitions and its instance, closed afterwards; nothing in it is changed."""
     location = find_instance()
     with location.open() as instance:
         repository = defs.get_repository_def()
         now = pendulum.now("UTC")
-        fail_orphans(instance, now, silence=_SILENCE, uptime=_UPTIME)
         yield Project(instance, location.describe(), repository, TIMETABLE, SOURCE, now)
